@@ -1,0 +1,121 @@
+public import Foundation
+
+/// A point in a conversation's history.
+public enum HistoryPoint: Hashable, Sendable {
+    case seq(Seq)
+    case timetoken(Timetoken)
+    case id(MessageID)
+    /// A whole millisecond: before it means earlier, after it means the next millisecond or later.
+    case date(Date)
+    /// The newest end, past the last message.
+    case latest
+    /// The oldest end, before the first message.
+    case earliest
+    /// The first message that counts as unread for the reader.
+    case firstUnread
+}
+
+/// Where a page begins and which way it goes. Anchors are exclusive, except the ends themselves and `around`.
+public enum Anchor: Hashable, Sendable {
+    /// To older from here.
+    case before(HistoryPoint)
+    /// To newer from here.
+    case after(HistoryPoint)
+    /// Both ways from here; the message itself is given besides.
+    case around(HistoryPoint, before: Int, after: Int)
+    /// From the first point, included, to the second, excluded.
+    case between(HistoryPoint, HistoryPoint)
+    /// Where another page said its history goes on.
+    case cursor(HistoryCursor)
+
+    /// The newest messages.
+    public static var latest: Anchor { .before(.latest) }
+    /// The oldest messages.
+    public static var earliest: Anchor { .after(.earliest) }
+    /// Around the first unread message.
+    public static var firstUnread: Anchor { .around(.firstUnread, before: 10, after: 10) }
+}
+
+/// Where a page's history goes on. Opaque: pass it back as it came.
+public struct HistoryCursor: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+/// The order of the messages in a page. It never changes which messages are in it.
+public enum Sort: String, CaseIterable, Sendable {
+    case newestFirst, oldestFirst
+}
+
+/// Which messages of a history are wanted; the limit counts only those.
+public struct MessageFilter: Hashable, Sendable {
+    /// Only these types.
+    public var types: Set<MessageType>?
+    /// None of these types.
+    public var excludedTypes: Set<MessageType>?
+    /// Only these custom types; `nil` among them means messages that have none.
+    public var customTypes: Set<String?>?
+    public var senders: Set<UserID>?
+    /// Only messages that mention the reader.
+    public var mentionsMe: Bool
+
+    public init(
+        types: Set<MessageType>? = nil, excludedTypes: Set<MessageType>? = nil, customTypes: Set<String?>? = nil,
+        senders: Set<UserID>? = nil, mentionsMe: Bool = false
+    ) {
+        self.types = types
+        self.excludedTypes = excludedTypes
+        self.customTypes = customTypes
+        self.senders = senders
+        self.mentionsMe = mentionsMe
+    }
+
+    /// Every message.
+    public static let all = MessageFilter()
+    public static func types(_ types: Set<MessageType>) -> MessageFilter { .init(types: types) }
+    public static func senders(_ senders: Set<UserID>) -> MessageFilter { .init(senders: senders) }
+    public static func customTypes(_ types: Set<String?>) -> MessageFilter { .init(customTypes: types) }
+    public static var mentionsMe: MessageFilter { .init(mentionsMe: true) }
+
+    /// Whether a message is wanted by `reader`.
+    public func matches(_ message: Message, reader: UserID) -> Bool {
+        if let types, !types.contains(message.type) { return false }
+        if let excludedTypes, excludedTypes.contains(message.type) { return false }
+        if let customTypes, !customTypes.contains(message.attributes.customType) { return false }
+        if let senders, !senders.contains(message.sender) { return false }
+        if mentionsMe, message.attributes.mentions?.includes(reader) != true { return false }
+        return true
+    }
+
+    /// Refuses filters that nothing can match.
+    package func validated() throws(ChatError) -> MessageFilter {
+        let sets: [(String, Int?)] = [
+            ("types", types?.count), ("excludedTypes", excludedTypes?.count), ("customTypes", customTypes?.count),
+            ("senders", senders?.count),
+        ]
+        for case (let name, let count?) in sets {
+            if count == 0 { throw .invalidParameter(name, "must not be an empty list: leave it out instead") }
+            if count > 100 { throw .invalidParameter(name, "must have at most 100 entries", limit: 100) }
+        }
+        return self
+    }
+}
+
+/// One question for a page of history.
+public struct HistoryQuery: Hashable, Sendable {
+    public var anchor: Anchor
+    /// How many messages, 0...100. With `around` the anchor gives both counts instead.
+    public var limit: Int
+    public var sort: Sort
+    public var filter: MessageFilter
+
+    public init(_ anchor: Anchor = .latest, limit: Int = 20, sort: Sort = .newestFirst, filter: MessageFilter = .all) {
+        self.anchor = anchor
+        self.limit = limit
+        self.sort = sort
+        self.filter = filter
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+
+/// A name the application chooses: a user, a group, a community, a channel, a room or a service.
+///
+/// 1...128 bytes of UTF-8 in Unicode normalization form C, without control characters. Equality, hash and order are over
+/// the bytes, so two identifiers that look alike are never half the same: one of them was refused by name.
+public struct Identifier: Sendable {
+    /// The identifier as it was given.
+    public let text: String
+
+    /// The longest identifier, in bytes of UTF-8.
+    public static let maximumBytes = 128
+
+    /// Checks a name that came from outside.
+    ///
+    /// - Parameter parameter: what to call the name in the error.
+    /// - Throws: `invalid-parameter` when the name is empty, too long, not normalized or has a control character.
+    public init(_ text: String, parameter: String = "identifier") throws(ChatError) {
+        if let reason = Self.fault(in: text) {
+            throw .invalidParameter(parameter, reason)
+        }
+        self.text = text
+    }
+
+    package init(known text: String) {
+        self.text = text
+    }
+
+    private static func fault(in text: String) -> String? {
+        let bytes = text.utf8.count
+        if bytes == 0 { return "must not be empty" }
+        if bytes > maximumBytes { return "must be at most \(maximumBytes) bytes of UTF-8, is \(bytes)" }
+        var needsNormalizationCheck = false
+        for scalar in text.unicodeScalars {
+            if scalar.properties.generalCategory == .control {
+                return "must not contain control characters (U+\(String(scalar.value, radix: 16, uppercase: true)))"
+            }
+            // Below the combining marks every scalar is its own composed form.
+            if scalar.value >= 0x300 { needsNormalizationCheck = true }
+        }
+        if needsNormalizationCheck, !text.precomposedStringWithCanonicalMapping.utf8.elementsEqual(text.utf8) {
+            return "must be in Unicode normalization form C (composed characters)"
+        }
+        return nil
+    }
+}
+
+extension Identifier: Hashable, Comparable {
+    public static func == (a: Identifier, b: Identifier) -> Bool {
+        a.text.utf8.elementsEqual(b.text.utf8)
+    }
+
+    public static func < (a: Identifier, b: Identifier) -> Bool {
+        a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(0xFF as UInt8)
+    }
+}
+
+extension Identifier: ExpressibleByStringLiteral, CustomStringConvertible {
+    /// A name written in the source: traps when it is not a valid identifier.
+    public init(stringLiteral value: String) {
+        if let reason = Self.fault(in: value) {
+            preconditionFailure("\"\(value)\" is not an identifier: it \(reason)")
+        }
+        self.init(known: value)
+    }
+
+    public var description: String { text }
+}

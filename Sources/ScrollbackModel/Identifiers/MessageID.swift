@@ -1,0 +1,49 @@
+public import Foundation
+
+/// A message's UUID, made by the sender's device and kept through every retry; unique in its conversation.
+public struct MessageID: Hashable, Sendable {
+    public let uuid: UUID
+
+    public init(_ uuid: UUID) {
+        self.uuid = uuid
+    }
+
+    /// Reads the 36-character text form, in either case.
+    ///
+    /// - Throws: `invalid-parameter` when it is not a UUID.
+    public init(_ text: String, parameter: String = "id") throws(ChatError) {
+        guard let uuid = UUID(uuidString: text) else {
+            throw .invalidParameter(parameter, "must be a UUID, for example 0198f3c2-7c1e-7000-8000-0123456789ab")
+        }
+        self.uuid = uuid
+    }
+
+    /// A new id, UUID version 7 (RFC 9562): 48 bits of Unix milliseconds, then randomness.
+    ///
+    /// - Parameter date: the time the id begins with; order is never taken from it.
+    public init(at date: Date, using generator: inout some RandomNumberGenerator) {
+        let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
+        let a = milliseconds << 16 | 0x7000 | UInt64.random(in: 0...0xFFF, using: &generator)
+        let b = 0x8000_0000_0000_0000 | UInt64.random(in: 0...0x3FFF_FFFF_FFFF_FFFF, using: &generator)
+        self.init(high: a, low: b)
+    }
+
+    /// Sixteen bytes given as two numbers, most significant first.
+    package init(high: UInt64, low: UInt64) {
+        func byte(_ word: UInt64, _ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: word >> (56 - 8 * index)) }
+        uuid = UUID(
+            uuid: (
+                byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3),
+                byte(high, 4), byte(high, 5), byte(high, 6), byte(high, 7),
+                byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3),
+                byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
+            ))
+    }
+}
+
+extension MessageID: CustomStringConvertible, Comparable {
+    /// The lower-case text form.
+    public var description: String { uuid.uuidString.lowercased() }
+
+    public static func < (a: MessageID, b: MessageID) -> Bool { a.uuid < b.uuid }
+}

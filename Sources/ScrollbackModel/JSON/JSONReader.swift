@@ -1,0 +1,288 @@
+/// Reads one JSON text (RFC 8259) value by value, without building a tree, and can hand out any value as the bytes it
+/// came in: content and metadata must leave byte for byte, which Foundation's decoder can't promise.
+///
+/// Syntax errors are `malformed`. A value of another type than asked for is `invalid-parameter` and names the field.
+package struct JSONReader {
+    private let bytes: [UInt8]
+    private var index = 0
+    private var depth = 0
+    /// The field being read, for errors.
+    private var field = "body"
+
+    package static let maximumDepth = 64
+
+    /// - Throws: `malformed` when the bytes are not UTF-8.
+    package init(_ bytes: [UInt8]) throws(ChatError) {
+        guard Self.isUTF8(bytes) else { throw ChatError(.malformed, "the text is not UTF-8") }
+        self.bytes = bytes
+    }
+
+    package init(_ text: String) {
+        bytes = Array(text.utf8)
+    }
+
+    private static func isUTF8(_ bytes: [UInt8]) -> Bool {
+        if bytes.allSatisfy({ $0 < 0x80 }) { return true }
+        return String(validating: bytes, as: UTF8.self) != nil
+    }
+
+    // MARK: Values
+
+    /// Reads an object, handing over each name with the reader standing at its value, which must be consumed.
+    package mutating func object(
+        _ member: (_ name: String, _ value: inout JSONReader) throws(ChatError) -> Void
+    ) throws(ChatError) {
+        let outer = field
+        guard try peek() == UInt8(ascii: "{") else { throw mismatch("an object") }
+        try enter()
+        if try peek() == UInt8(ascii: "}") { return leave(outer) }
+        while true {
+            field = outer
+            guard try peek() == UInt8(ascii: "\"") else { throw syntax("a name in quotes") }
+            let name = try string()
+            guard try peek() == UInt8(ascii: ":") else { throw syntax("a colon") }
+            index += 1
+            field = name
+            try member(name, &self)
+            let next = try peek()
+            guard next == UInt8(ascii: ",") || next == UInt8(ascii: "}") else { throw syntax(", or }") }
+            if next == UInt8(ascii: "}") { return leave(outer) }
+            index += 1
+        }
+    }
+
+    /// Reads an array, handing over the reader standing at each element, which must be consumed.
+    package mutating func array(_ element: (inout JSONReader) throws(ChatError) -> Void) throws(ChatError) {
+        let outer = field
+        guard try peek() == UInt8(ascii: "[") else { throw mismatch("an array") }
+        try enter()
+        if try peek() == UInt8(ascii: "]") { return leave(outer) }
+        while true {
+            field = outer
+            try element(&self)
+            let next = try peek()
+            guard next == UInt8(ascii: ",") || next == UInt8(ascii: "]") else { throw syntax(", or ]") }
+            if next == UInt8(ascii: "]") { return leave(outer) }
+            index += 1
+        }
+    }
+
+    /// Consumes a `null`, if that is what comes next.
+    package mutating func null() throws(ChatError) -> Bool {
+        guard try peek() == UInt8(ascii: "n") else { return false }
+        try literal("null")
+        return true
+    }
+
+    package mutating func bool() throws(ChatError) -> Bool {
+        switch try peek() {
+        case UInt8(ascii: "t"):
+            try literal("true")
+            return true
+        case UInt8(ascii: "f"):
+            try literal("false")
+            return false
+        default: throw mismatch("true or false")
+        }
+    }
+
+    /// A whole number of 64 bits.
+    package mutating func integer() throws(ChatError) -> Int64 {
+        guard Self.startsNumber(try peek()) else { throw mismatch("a whole number") }
+        let start = index
+        try skipNumber()
+        guard let value = Int64(String(decoding: bytes[start..<index], as: UTF8.self)) else {
+            throw mismatch("a whole number of 64 bits")
+        }
+        return value
+    }
+
+    package mutating func double() throws(ChatError) -> Double {
+        guard Self.startsNumber(try peek()) else { throw mismatch("a number") }
+        let start = index
+        try skipNumber()
+        guard let value = Double(String(decoding: bytes[start..<index], as: UTF8.self)), value.isFinite else {
+            throw mismatch("a number")
+        }
+        return value
+    }
+
+    package var nextIsString: Bool {
+        mutating get { (try? peek()) == UInt8(ascii: "\"") }
+    }
+
+    package mutating func string() throws(ChatError) -> String {
+        guard try peek() == UInt8(ascii: "\"") else { throw mismatch("a string") }
+        index += 1
+        let start = index
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "\""):
+                defer { index += 1 }
+                return String(decoding: bytes[start..<index], as: UTF8.self)
+            case UInt8(ascii: "\\"): return try escapedString(from: start)
+            case 0..<0x20: throw syntax("no control character inside a string")
+            default: index += 1
+            }
+        }
+        throw syntax("the end of a string")
+    }
+
+    /// The next value as the bytes it came in.
+    package mutating func raw() throws(ChatError) -> RawJSON {
+        _ = try peek()
+        let start = index
+        try skip()
+        return RawJSON(known: String(decoding: bytes[start..<index], as: UTF8.self))
+    }
+
+    /// Passes over the next value, checking its syntax.
+    package mutating func skip() throws(ChatError) {
+        switch try peek() {
+        case UInt8(ascii: "{"): try object { (_, value) throws(ChatError) in try value.skip() }
+        case UInt8(ascii: "["): try array { (value) throws(ChatError) in try value.skip() }
+        case UInt8(ascii: "\""): _ = try string()
+        case UInt8(ascii: "t"): try literal("true")
+        case UInt8(ascii: "f"): try literal("false")
+        case UInt8(ascii: "n"): try literal("null")
+        case let byte where Self.startsNumber(byte): try skipNumber()
+        default: throw syntax("a value")
+        }
+    }
+
+    /// Makes sure that nothing follows.
+    package mutating func end() throws(ChatError) {
+        skipSpace()
+        if index < bytes.count { throw syntax("the end") }
+    }
+
+    /// An error that says what the field being read must be.
+    package func mismatch(_ expected: String) -> ChatError {
+        .invalidParameter(field, "must be \(expected)")
+    }
+
+    // MARK: Tokens
+
+    private mutating func enter() throws(ChatError) {
+        depth += 1
+        if depth > Self.maximumDepth {
+            throw ChatError(.malformed, "the JSON is nested deeper than \(Self.maximumDepth)")
+        }
+        index += 1
+    }
+
+    private mutating func leave(_ outer: String) {
+        depth -= 1
+        index += 1
+        field = outer
+    }
+
+    private mutating func skipSpace() {
+        while index < bytes.count {
+            switch bytes[index] {
+            case 0x20, 0x09, 0x0A, 0x0D: index += 1
+            default: return
+            }
+        }
+    }
+
+    private mutating func peek() throws(ChatError) -> UInt8 {
+        skipSpace()
+        guard index < bytes.count else { throw syntax("more: the text ends early") }
+        return bytes[index]
+    }
+
+    private func syntax(_ expected: String) -> ChatError {
+        ChatError(.malformed, "not JSON: expected \(expected) at byte \(index)")
+    }
+
+    private mutating func literal(_ word: StaticString) throws(ChatError) {
+        let end = index + word.utf8CodeUnitCount
+        guard end <= bytes.count,
+            word.withUTF8Buffer({ buffer in bytes[index..<end].elementsEqual(buffer) })
+        else { throw syntax("a value") }
+        index = end
+    }
+
+    private static func startsNumber(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "-") || (0x30...0x39).contains(byte)
+    }
+
+    private mutating func skipNumber() throws(ChatError) {
+        if bytes[index] == UInt8(ascii: "-") { index += 1 }
+        let whole = digits()
+        guard whole.count > 0, whole.count == 1 || bytes[whole.lowerBound] != UInt8(ascii: "0") else {
+            throw syntax("a number")
+        }
+        if index < bytes.count, bytes[index] == UInt8(ascii: ".") {
+            index += 1
+            if digits().isEmpty { throw syntax("digits after the point") }
+        }
+        if index < bytes.count, bytes[index] | 0x20 == UInt8(ascii: "e") {
+            index += 1
+            if index < bytes.count, bytes[index] == UInt8(ascii: "+") || bytes[index] == UInt8(ascii: "-") { index += 1 }
+            if digits().isEmpty { throw syntax("digits of an exponent") }
+        }
+    }
+
+    private mutating func digits() -> Range<Int> {
+        let start = index
+        while index < bytes.count, (0x30...0x39).contains(bytes[index]) { index += 1 }
+        return start..<index
+    }
+
+    private mutating func escapedString(from start: Int) throws(ChatError) -> String {
+        var text = Array(bytes[start..<index])
+        while index < bytes.count {
+            let byte = bytes[index]
+            index += 1
+            switch byte {
+            case UInt8(ascii: "\""): return String(decoding: text, as: UTF8.self)
+            case UInt8(ascii: "\\"): try unescape(into: &text)
+            case 0..<0x20: throw syntax("no control character inside a string")
+            default: text.append(byte)
+            }
+        }
+        throw syntax("the end of a string")
+    }
+
+    private mutating func unescape(into text: inout [UInt8]) throws(ChatError) {
+        guard index < bytes.count else { throw syntax("an escape") }
+        let byte = bytes[index]
+        index += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "f"): text.append(0x0C)
+        case UInt8(ascii: "n"): text.append(0x0A)
+        case UInt8(ascii: "r"): text.append(0x0D)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "u"):
+            var code = try hexadecimal()
+            if (0xD800..<0xDC00).contains(code) {
+                guard index + 1 < bytes.count, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u")
+                else { throw syntax("the second half of a surrogate pair") }
+                index += 2
+                let low = try hexadecimal()
+                guard (0xDC00..<0xE000).contains(low) else { throw syntax("the second half of a surrogate pair") }
+                code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+            }
+            guard let scalar = Unicode.Scalar(code) else { throw syntax("a Unicode scalar") }
+            text.append(contentsOf: UTF8.encode(scalar)!)
+        default: throw syntax("an escape")
+        }
+    }
+
+    private mutating func hexadecimal() throws(ChatError) -> UInt32 {
+        guard index + 4 <= bytes.count else { throw syntax("four hexadecimal digits") }
+        var code: UInt32 = 0
+        for byte in bytes[index..<index + 4] {
+            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+                throw syntax("four hexadecimal digits")
+            }
+            code = code << 4 | UInt32(digit)
+        }
+        index += 4
+        return code
+    }
+}

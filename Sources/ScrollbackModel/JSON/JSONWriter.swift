@@ -1,0 +1,163 @@
+package import Foundation
+
+/// Writes one JSON text straight into bytes. Values that came from outside are spliced in as they are.
+package struct JSONWriter {
+    package private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    package init(reserving capacity: Int = 256) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// What was written, as a value.
+    package var json: RawJSON { RawJSON(known: text) }
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    package mutating func object(_ members: (inout JSONWriter) -> Void) {
+        separate()
+        bytes.append(UInt8(ascii: "{"))
+        needsComma = false
+        members(&self)
+        bytes.append(UInt8(ascii: "}"))
+        needsComma = true
+    }
+
+    package mutating func array<Element>(_ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) -> Void) {
+        separate()
+        bytes.append(UInt8(ascii: "["))
+        needsComma = false
+        for element in elements { body(&self, element) }
+        bytes.append(UInt8(ascii: "]"))
+        needsComma = true
+    }
+
+    package mutating func key(_ name: String) {
+        value(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    // MARK: Values
+
+    package mutating func value(_ text: String) {
+        separate()
+        needsComma = true
+        bytes.append(UInt8(ascii: "\""))
+        var text = text
+        text.withUTF8 { utf8 in
+            var start = 0
+            for index in 0..<utf8.count where Self.mustEscape(utf8[index]) {
+                bytes.append(contentsOf: utf8[start..<index])
+                escape(utf8[index])
+                start = index + 1
+            }
+            bytes.append(contentsOf: utf8[start...])
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    package mutating func value(_ number: some BinaryInteger) {
+        splice(String(number))
+    }
+
+    package mutating func value(_ number: Double) {
+        splice(String(number))
+    }
+
+    package mutating func value(_ flag: Bool) {
+        splice(flag ? "true" : "false")
+    }
+
+    package mutating func value(_ json: RawJSON) {
+        splice(json.text)
+    }
+
+    package mutating func value(_ date: Date) {
+        value(date.iso8601)
+    }
+
+    // MARK: Members
+
+    package mutating func field(_ name: String, _ text: String?) {
+        if let text { key(name); value(text) }
+    }
+
+    package mutating func field(_ name: String, _ number: (some BinaryInteger)?) {
+        if let number { key(name); value(number) }
+    }
+
+    package mutating func field(_ name: String, _ number: Double?) {
+        if let number { key(name); value(number) }
+    }
+
+    package mutating func field(_ name: String, _ flag: Bool?) {
+        if let flag { key(name); value(flag) }
+    }
+
+    package mutating func field(_ name: String, _ json: RawJSON?) {
+        if let json { key(name); value(json) }
+    }
+
+    package mutating func field(_ name: String, _ date: Date?) {
+        if let date { key(name); value(date) }
+    }
+
+    package mutating func field(_ name: String, _ described: (some CustomStringConvertible)?) {
+        if let described { key(name); value(described.description) }
+    }
+
+    /// Puts a value in that was encoded before.
+    package mutating func splice(encoded: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: encoded)
+        needsComma = true
+    }
+
+    private mutating func splice(_ text: String) {
+        separate()
+        bytes.append(contentsOf: text.utf8)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
+
+    private static func mustEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0..<0x20:
+            let digits = Array("0123456789abcdef".utf8)
+            bytes.append(contentsOf: Array("u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]])
+        default: bytes.append(byte)
+        }
+    }
+}
+
+extension Date {
+    private static let iso8601 = ISO8601FormatStyle(includingFractionalSeconds: true)
+
+    /// ISO 8601 in UTC with milliseconds, as times for people are written.
+    package var iso8601: String {
+        // The style cuts off what is below a millisecond, and a Date's own rounding may lie just under one.
+        addingTimeInterval(0.000_2).formatted(Self.iso8601)
+    }
+
+    /// Reads an ISO 8601 time, with or without fractions of a second.
+    package init(iso8601 text: String, parameter: String) throws(ChatError) {
+        if let date = try? Date(text, strategy: Self.iso8601) {
+            self = date
+        } else if let date = try? Date(text, strategy: .iso8601) {
+            self = date
+        } else {
+            throw .invalidParameter(parameter, "must be an ISO 8601 time, for example 2026-11-21T10:00:00.000Z")
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// A JSON value kept as the bytes it came in, so that it leaves byte for byte.
+public struct RawJSON: Hashable, Sendable {
+    /// The value's text, without white space around it.
+    public let text: String
+
+    /// Takes a JSON text.
+    ///
+    /// - Throws: `malformed` when it is not one JSON value (RFC 8259), or is nested deeper than 64.
+    public init(_ text: String) throws(ChatError) {
+        var reader = JSONReader(text)
+        let value = try reader.raw()
+        try reader.end()
+        self = value
+    }
+
+    package init(known text: String) {
+        self.text = text
+    }
+
+    public static func == (a: RawJSON, b: RawJSON) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+
+    public func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Whether the value is an object.
+    public var isObject: Bool { text.utf8.first == UInt8(ascii: "{") }
+
+    /// The string an object holds under `key`, if it does.
+    package func string(at key: String) -> String? {
+        guard isObject else { return nil }
+        var reader = JSONReader(text)
+        var found: String?
+        // What was stored was valid, so the only failure left is another type, which means "not there".
+        try? reader.object { (name, value) throws(ChatError) in
+            if name == key, value.nextIsString { found = try value.string() } else { try value.skip() }
+        }
+        return found
+    }
+}
+
+extension RawJSON: CustomStringConvertible {
+    public var description: String { text }
+}
