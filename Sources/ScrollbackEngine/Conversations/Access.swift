@@ -1,0 +1,145 @@
+package import ScrollbackModel
+
+/// Who asks.
+package struct Caller: Hashable, Sendable {
+    package var user: UserID
+    /// Whether their token has the admin scope.
+    package var isAdmin: Bool
+
+    package init(user: UserID, isAdmin: Bool = false) {
+        self.user = user
+        self.isAdmin = isAdmin
+    }
+}
+
+/// What one reader may see of one conversation: found anew for every request, from the same snapshot the request reads.
+package struct Access {
+    package let conversation: ConversationRow
+    /// The reader's own row; a community channel's, which may be absent though they are a member.
+    package let member: MemberRow?
+    /// What they may do; absent for who is no member now.
+    package let role: Role?
+    /// The places they may see, inside the log's floor and head and above what they cleared.
+    package let visible: SeqRangeSet
+    package let state: LogHead
+    /// The running number below everything they may see or must count.
+    package let baseN: Int64
+
+    /// - Throws: `unknown-conversation` when it does not exist or the reader may not see it: the two do not differ.
+    package init(
+        to id: ConversationID, for caller: Caller, in store: any StoreReader, permissions: Permissions, generation: UInt64
+    ) throws {
+        guard let row = try store.conversation(id), !row.isDeleted else { throw Access.unknown(id) }
+        try self.init(to: row, for: caller, in: store, permissions: permissions, generation: generation)
+    }
+
+    package init(
+        to row: ConversationRow, for caller: Caller, in store: any StoreReader, permissions: Permissions,
+        generation: UInt64
+    ) throws {
+        let standing = try Standing(of: caller.user, in: row, store)
+        let seesWithoutStanding = permissions[.read, row.id.kind].isMet(by: nil, isAdmin: caller.isAdmin)
+        guard seesWithoutStanding || standing.hasBeenMember else { throw Access.unknown(row.id) }
+
+        conversation = row
+        member = standing.row
+        role = standing.role
+        var visible = SeqRangeSet()
+        if seesWithoutStanding || row.visibility == .everything && standing.isMember {
+            visible.insert(1...max(1, row.head))
+        } else if row.visibility == .everything, let left = standing.spans.compactMap(\.upper).max() {
+            visible.insert(1...max(1, left))
+        } else {
+            for span in standing.spans where span.lower < (span.upper ?? row.head) {
+                visible.insert((span.lower + 1)...(span.upper ?? row.head))
+            }
+        }
+        let floor = max(row.firstSeq, (member?.clearSeq ?? 0) + 1)
+        self.visible = floor <= row.head ? visible.clipped(to: floor...row.head) : SeqRangeSet()
+
+        let isFollowing = standing.isMember || seesWithoutStanding
+        let head = isFollowing ? row.head : self.visible.highest ?? 0
+        let headN =
+            head == row.head ? row.n : try store.message(atOrBelow: head, in: row.number)?.n ?? row.floorN
+        state = LogHead(
+            epoch: row.epoch(in: generation), view: row.view + (member?.view ?? 0) + (standing.communityView), head: head,
+            firstSeq: self.visible.lowest ?? head + 1, n: headN, rev: row.rev)
+        let joinN = try standing.joinN(in: row, store)
+        baseN = max(row.floorN, joinN, member?.readN ?? 0, member?.clearN ?? 0)
+    }
+
+    static func unknown(_ id: ConversationID) -> ChatError {
+        ChatError(.unknownConversation, "there is no such conversation, or you may not see it")
+    }
+
+    /// Places between `firstSeq` and `head` that the reader will never see, inside a range.
+    package func voids(in range: SeqRange) -> SeqRangeSet {
+        visible.missing(in: range)
+    }
+}
+
+/// Somebody's membership, whichever list it is written in.
+private struct Standing {
+    struct Span {
+        /// The place after which they were a member, and the last one.
+        var lower: Seq
+        var upper: Seq?
+    }
+
+    var row: MemberRow?
+    var role: Role?
+    var isMember: Bool
+    var spans: [Span] = []
+    /// The community member's own part of the view number.
+    var communityView: Int64 = 0
+
+    var hasBeenMember: Bool { isMember || !spans.isEmpty }
+
+    init(of user: UserID, in conversation: ConversationRow, _ store: any StoreReader) throws {
+        row = try store.member(user, of: conversation.number)
+        guard conversation.id.kind == .community, !conversation.id.isCommunityItself else {
+            isMember = row?.standing == .member
+            role = isMember ? row?.role : nil
+            spans = try store.spans(of: user, in: conversation.number).map { Span(lower: $0.joined, upper: $0.left) }
+            return
+        }
+        // A channel: the community's members, in a private one those it lists itself.
+        guard let community = try store.conversation(.community(conversation.id.target)), !community.isDeleted else {
+            isMember = false
+            return
+        }
+        let outer = try store.member(user, of: community.number)
+        let isOuterMember = outer?.standing == .member
+        communityView = outer?.view ?? 0
+        if conversation.isPrivate {
+            isMember = isOuterMember && row?.standing == .member
+            role = isMember ? max(row?.role ?? .member, outer?.role ?? .member) : nil
+            spans = try store.spans(of: user, in: conversation.number).map { Span(lower: $0.joined, upper: $0.left) }
+        } else {
+            isMember = isOuterMember
+            role = isMember ? outer?.role : nil
+            spans = try store.spans(of: user, in: community.number).map { span in
+                Span(
+                    lower: try store.place(atOrBefore: Timetoken(span: span.joined), in: conversation),
+                    upper: try span.left.map { try store.place(atOrBefore: Timetoken(span: $0), in: conversation) })
+            }
+        }
+    }
+
+    /// The running number where they joined last.
+    func joinN(in conversation: ConversationRow, _ store: any StoreReader) throws -> Int64 {
+        if let row, row.standing != .reader { return row.joinN }
+        guard let last = spans.last, last.lower > 0 else { return 0 }
+        if last.lower >= conversation.head { return conversation.n }
+        return try store.message(atOrBelow: last.lower, in: conversation.number)?.n ?? conversation.floorN
+    }
+}
+
+extension Timetoken {
+    /// A community's span holds timetokens.
+    init(span: Int64) {
+        self.init(rawValue: UInt64(bitPattern: span))
+    }
+
+    var span: Int64 { Int64(bitPattern: rawValue) }
+}

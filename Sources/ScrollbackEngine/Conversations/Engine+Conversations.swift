@@ -1,0 +1,117 @@
+package import ScrollbackModel
+
+extension Engine {
+    package typealias Completion<Answer> = @Sendable (Result<Answer, ChatError>) -> Void
+
+    /// Creates or changes a conversation. Completes with whether it was created.
+    package func putConversation(
+        _ id: ConversationID, _ settings: ConversationSettings, by caller: Caller, completion: @escaping Completion<Bool>
+    ) {
+        let id = id.absolute(for: caller.user)
+        log.submit({ [permissions] in
+            try $0.putConversation(id, settings, by: caller, permissions: permissions)
+        }, completion: completion)
+    }
+
+    package func deleteConversation(_ id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>) {
+        let id = id.absolute(for: caller.user)
+        log.submit({ [permissions] in
+            try $0.deleteConversation(id, by: caller, permissions: permissions)
+        }, completion: completion)
+    }
+
+    /// Puts somebody in, or changes their role. Completes with whether they were put in.
+    package func putMember(
+        _ user: UserID, role: Role?, of id: ConversationID, by caller: Caller, completion: @escaping Completion<Bool>
+    ) {
+        let id = id.absolute(for: caller.user)
+        log.submit({ [permissions] in
+            try $0.putMember(user, role: role, of: id, by: caller, permissions: permissions)
+        }, completion: completion)
+    }
+
+    package func removeMember(
+        _ user: UserID, from id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>
+    ) {
+        let id = id.absolute(for: caller.user)
+        log.submit({ [permissions] in
+            try $0.removeMember(user, from: id, by: caller, permissions: permissions)
+        }, completion: completion)
+    }
+
+    /// Who is a member now, by name: at most 100 after `after`.
+    package func members(of id: ConversationID, after: UserID?, limit: Int, by caller: Caller) throws -> [Member] {
+        guard (1...limits.pageSize).contains(limit) else {
+            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+        }
+        let id = id.absolute(for: caller.user)
+        return try store.read { store in
+            let access = try access(to: id, for: caller, in: store)
+            var row = access.conversation
+            guard permissions[.listMembers, id.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
+                throw ChatError(.forbidden, "the members of \(id) are not for you to see")
+            }
+            if id.kind == .community, !row.isPrivate, !id.isCommunityItself,
+                let community = try store.conversation(.community(id.target))
+            {
+                row = community
+            }
+            return try store.members(of: row.number, after: after, limit: limit)
+                .map { Member(id: $0.user, role: $0.role) }
+        }
+    }
+
+    /// A conversation's head and the caller's state in it.
+    package func head(of id: ConversationID, by caller: Caller) throws -> ConversationHead {
+        let id = id.absolute(for: caller.user)
+        return try store.read { store in
+            try head(of: access(to: id, for: caller, in: store), for: caller.user, in: store)
+        }
+    }
+
+    /// The channels of a community that the caller may see, by name: at most `limit` after `after`.
+    package func channels(
+        of community: Identifier, after: Identifier?, limit: Int, by caller: Caller
+    ) throws -> (heads: [ConversationHead], next: Identifier?) {
+        guard (1...limits.pageSize).contains(limit) else {
+            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+        }
+        return try store.read { store in
+            _ = try access(to: .community(community), for: caller, in: store)
+            let rows = try store.channels(of: community, after: after, limit: limit + 1)
+            let heads = try rows.prefix(limit).filter { !$0.isDeleted }.compactMap { row in
+                try visibleHead(of: row, for: caller, in: store)
+            }
+            return (heads, rows.count > limit ? rows[limit - 1].id.part : nil)
+        }
+    }
+
+    private func visibleHead(
+        of row: ConversationRow, for caller: Caller, in store: any StoreReader
+    ) throws -> ConversationHead? {
+        do {
+            return try head(
+                of: Access(to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation),
+                for: caller.user, in: store)
+        } catch let error as ChatError where error.code == .unknownConversation {
+            return nil
+        }
+    }
+
+    func head(of access: Access, for user: UserID, in store: any StoreReader) throws -> ConversationHead {
+        let row = access.conversation
+        let unread = try Unread(of: user, access, in: store)
+        var last: Message?
+        if let newest = access.visible.highest, let message = try store.message(atOrBelow: newest, in: row.number),
+            access.visible.contains(message.seq)
+        {
+            last = message.message(in: row.id.relative(to: user), epoch: access.state.epoch)
+        }
+        return ConversationHead(
+            conversation: row.id.relative(to: user), name: row.name, avatar: row.avatar, state: access.state,
+            unread: unread.messages, mentions: unread.mentions, readSeq: access.member?.readSeq ?? 0,
+            lastMessage: last, isMuted: access.member?.isMuted ?? false, isPinned: access.member?.isPinned ?? false,
+            isMarkedUnread: access.member?.isMarkedUnread ?? false, isMember: access.role != nil,
+            userRev: access.member?.userRev ?? 0)
+    }
+}

@@ -1,0 +1,69 @@
+package import ScrollbackModel
+
+/// What somebody may want to do with a conversation.
+package enum Action: String, CaseIterable, Sendable {
+    case create
+    /// Read history, and hear what is said.
+    case read
+    case send
+    case listMembers
+    /// Put somebody in.
+    case addMember
+    /// Put somebody else out.
+    case removeMember
+    case leave
+    case changeRole
+    case changeSettings
+    case delete
+    /// Put history in that was said elsewhere.
+    case importHistory
+}
+
+/// What it takes.
+package enum Requirement: String, CaseIterable, Comparable, Sendable {
+    case anyone, member, moderator, owner, admin
+    /// It makes no sense for this kind, whoever asks.
+    case nobody
+
+    package static func < (a: Requirement, b: Requirement) -> Bool {
+        allCases.firstIndex(of: a)! < allCases.firstIndex(of: b)!
+    }
+
+    func isMet(by role: Role?, isAdmin: Bool) -> Bool {
+        switch self {
+        case .nobody: false
+        case .anyone: true
+        case .admin: isAdmin
+        case .member: isAdmin || role != nil
+        case .moderator: isAdmin || role.map { $0 >= .moderator } ?? false
+        case .owner: isAdmin || role == .owner
+        }
+    }
+}
+
+/// Who may do what, by kind of conversation: one table, each cell a setting.
+package struct Permissions: Hashable, Sendable {
+    private var cells: [Action: [ConversationKind: Requirement]]
+
+    package subscript(action: Action, kind: ConversationKind) -> Requirement {
+        get { cells[action]?[kind] ?? .nobody }
+        set { cells[action, default: [:]][kind] = newValue }
+    }
+
+    /// The table of `model.md` 1.
+    package static let standard = Permissions(cells: [
+        .create: [.direct: .anyone, .group: .anyone, .community: .admin, .room: .admin, .system: .admin],
+        .read: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .member],
+        .send: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin],
+        .listMembers: [.direct: .member, .group: .member, .community: .member, .room: .nobody, .system: .member],
+        .addMember: [.direct: .nobody, .group: .moderator, .community: .moderator, .room: .nobody, .system: .nobody],
+        .removeMember: [
+            .direct: .nobody, .group: .moderator, .community: .moderator, .room: .nobody, .system: .nobody,
+        ],
+        .leave: [.direct: .nobody, .group: .member, .community: .member, .room: .nobody, .system: .nobody],
+        .changeRole: [.direct: .nobody, .group: .owner, .community: .owner, .room: .nobody, .system: .nobody],
+        .changeSettings: [.direct: .nobody, .group: .owner, .community: .owner, .room: .admin, .system: .nobody],
+        .delete: [.direct: .admin, .group: .owner, .community: .owner, .room: .admin, .system: .admin],
+        .importHistory: [.direct: .admin, .group: .admin, .community: .admin, .room: .admin, .system: .admin],
+    ])
+}

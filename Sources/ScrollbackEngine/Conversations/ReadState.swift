@@ -1,0 +1,74 @@
+package import ScrollbackModel
+
+/// Unread is arithmetic on running numbers: nothing is scanned, and a send writes nothing for those who receive it.
+package struct Unread: Hashable, Sendable {
+    package var messages: Int64
+    package var mentions: Int64
+
+    /// - Returns: zero for who does not count: no member, or a kind of conversation without counts.
+    package init(of user: UserID, _ access: Access, in store: any StoreReader) throws {
+        messages = 0
+        mentions = 0
+        let row = access.conversation
+        guard row.id.kind.traits.hasRecents, access.role != nil else { return }
+        let base = access.baseN
+        let hidden = try store.hidden(of: user, in: row.number, aboveN: base)
+            .reduce(0) { $0 + $1.upperN - max($1.lowerN, base) }
+        messages = max(0, access.state.n - base - hidden)
+        let position = max(access.member?.readSeq ?? 0, access.state.firstSeq - 1)
+        mentions = Int64(
+            try store.mentions(of: user, in: row.number, above: position).count { access.visible.contains($0) })
+    }
+}
+
+extension Access {
+    package func summary(for user: UserID, in store: any StoreReader) throws -> ReadSummary {
+        let unread = try Unread(of: user, self, in: store)
+        return ReadSummary(
+            epoch: state.epoch, readSeq: member?.readSeq ?? 0, unread: unread.messages, mentions: unread.mentions,
+            isMarkedUnread: member?.isMarkedUnread ?? false, seq: state.head, n: state.n, rev: state.rev,
+            userRev: member?.userRev ?? 0)
+    }
+}
+
+extension Transaction {
+    /// Moves a read position up; one that lies higher already stays.
+    package func read(
+        _ id: ConversationID, seq: Seq, epoch: Epoch, by user: UserID, permissions: Permissions
+    ) throws -> ReadSummary {
+        // The rows of this batch must be where the access reads them.
+        try flush()
+        let caller = Caller(user: user)
+        let access = try Access(to: id, for: caller, in: store, permissions: permissions, generation: generation)
+        let row = access.conversation
+        guard row.id.kind.traits.hasRecents else {
+            throw ChatError.invalidParameter("conversation", "\(row.id.kind.rawValue)s have no read position")
+        }
+        guard epoch == access.state.epoch else {
+            throw ChatError(.epochChanged, "the conversation was made anew: its epoch is another", parameter: "epoch")
+        }
+        guard (0...access.state.head).contains(seq) else {
+            throw ChatError.invalidParameter("seq", "must be in 0...\(access.state.head), the newest place you may see")
+        }
+        var member = access.member ?? MemberRow(conversation: row.number, user: user, standing: .reader)
+        if member.standing == .reader { member.joinN = access.baseN }
+        guard seq > member.readSeq || member.isMarkedUnread else {
+            return try access.summary(for: user, in: store)
+        }
+        if seq > member.readSeq {
+            member.readSeq = seq
+            member.readN = try max(
+                member.readN, store.message(atOrBelow: seq, in: row.number)?.n ?? row.floorN)
+            try store.dropHidden(of: user, in: row.number, throughN: member.readN)
+        }
+        member.isMarkedUnread = false
+        member.userRev = try advanceRev(of: user)
+        put(member)
+        try flush()
+        let summary = try Access(
+            to: id, for: caller, in: store, permissions: permissions, generation: generation
+        ).summary(for: user, in: store)
+        publish(.read(ReadEvent(conversation: id, user: user, summary: summary)))
+        return summary
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+package import ScrollbackModel
+
+/// What may be said when a conversation is created or changed; what is absent stays as it is.
+package struct ConversationSettings: Hashable, Sendable {
+    package var name: String?
+    package var avatar: String?
+    package var metadata: RawJSON?
+    package var visibility: HistoryVisibility?
+    package var isPrivate: Bool?
+    package var members: [UserID]
+
+    package init(
+        name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil, visibility: HistoryVisibility? = nil,
+        isPrivate: Bool? = nil, members: [UserID] = []
+    ) {
+        self.name = name
+        self.avatar = avatar
+        self.metadata = metadata
+        self.visibility = visibility
+        self.isPrivate = isPrivate
+        self.members = members
+    }
+}
+
+extension Transaction {
+    /// A conversation that its name alone describes: its people are its members from the beginning.
+    func createNamed(_ id: ConversationID) throws -> ConversationRow {
+        let row = try makeLog(id)
+        for user in id.namedUsers { try admit(user, as: .member, to: row, sinceBeginning: true) }
+        return row
+    }
+
+    /// A new log: a new row, or that of a deleted conversation with a new salt and so a new epoch.
+    private func makeLog(_ id: ConversationID) throws -> ConversationRow {
+        var generator = SystemRandomNumberGenerator()
+        var row = ConversationRow(id: id, salt: generator.next(), createdAt: now.date)
+        if let old = try conversation(id) {
+            row.number = old.number
+            row.view = old.view + 1
+        }
+        return try put(row)
+    }
+
+    /// Creates or changes a conversation.
+    ///
+    /// - Returns: whether it was created.
+    package func putConversation(
+        _ id: ConversationID, _ settings: ConversationSettings, by caller: Caller, permissions: Permissions
+    ) throws -> Bool {
+        let isNew: Bool
+        var row: ConversationRow
+        if let known = try conversation(id), !known.isDeleted {
+            let role = try role(of: caller.user, in: known)
+            guard caller.isAdmin || role != nil || permissions[.read, id.kind] == .anyone else {
+                throw Access.unknown(id)
+            }
+            guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
+                throw ChatError(.forbidden, "changing the settings of \(id) takes more than you are there")
+            }
+            guard settings.members.isEmpty else {
+                throw ChatError.invalidParameter("members", "can be given only when a conversation is created")
+            }
+            isNew = false
+            row = known
+        } else {
+            try checkMayCreate(id, by: caller, permissions: permissions)
+            isNew = true
+            row = id.kind.traits.membership == .named ? try createNamed(id) : try makeLog(id)
+        }
+        row.name = settings.name ?? row.name
+        row.avatar = settings.avatar ?? row.avatar
+        row.metadata = settings.metadata ?? row.metadata
+        row.isPrivate = settings.isPrivate ?? row.isPrivate
+        if let visibility = settings.visibility, visibility != row.visibility {
+            row.visibility = visibility
+            if !isNew { row.view += 1 }
+        }
+        row = try put(row)
+        if isNew {
+            try admitFirst(settings.members, to: row, by: caller)
+            if id.isCommunityItself { _ = try makeLog(id.log) }
+        }
+        publish(.conversationChanged(id))
+        return isNew
+    }
+
+    private func checkMayCreate(_ id: ConversationID, by caller: Caller, permissions: Permissions) throws {
+        if id.kind == .community, !id.isCommunityItself {
+            guard let community = try conversation(.community(id.target)), !community.isDeleted else {
+                throw Access.unknown(id)
+            }
+            let role = try role(of: caller.user, in: community)
+            guard caller.isAdmin || role != nil else { throw Access.unknown(id) }
+            guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
+                throw ChatError(.forbidden, "creating a channel takes an owner of the community")
+            }
+            return
+        }
+        guard permissions[.create, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
+            throw ChatError(.forbidden, "creating a \(id.kind.rawValue) takes an administrator")
+        }
+        guard caller.isAdmin || id.kind.traits.membership != .named || id.namedUsers.contains(caller.user) else {
+            throw ChatError(.forbidden, "a direct conversation is created by one of its two people")
+        }
+    }
+
+    private func admitFirst(_ users: [UserID], to row: ConversationRow, by caller: Caller) throws {
+        let lists = row.id.kind.traits.membership == .listed || row.id.isCommunityItself || row.isPrivate
+        guard lists else {
+            guard users.isEmpty else {
+                throw ChatError.invalidParameter("members", "of \(row.id) are not listed there")
+            }
+            return
+        }
+        // An administrator's tool makes conversations for others; anybody else owns what they make.
+        if !caller.isAdmin { try admit(caller.user, as: .owner, to: row, sinceBeginning: false) }
+        for user in users where caller.isAdmin || user != caller.user {
+            try admit(user, as: .member, to: row, sinceBeginning: false)
+        }
+    }
+
+    /// Erases a conversation. Made again it has a new epoch.
+    package func deleteConversation(_ id: ConversationID, by caller: Caller, permissions: Permissions) throws {
+        guard let row = try conversation(id), !row.isDeleted else { throw Access.unknown(id) }
+        let role = try role(of: caller.user, in: row)
+        guard caller.isAdmin || role != nil || permissions[.read, id.kind] == .anyone else { throw Access.unknown(id) }
+        guard permissions[.delete, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
+            throw ChatError(.forbidden, "deleting \(id) takes more than you are there")
+        }
+        if id.isCommunityItself {
+            var after: Identifier?
+            while case let channels = try store.channels(of: id.target, after: after, limit: 100), let last = channels.last {
+                for channel in channels where !channel.isDeleted { try erase(channel) }
+                after = last.id.part
+            }
+        }
+        try erase(row)
+    }
+
+    private func erase(_ row: ConversationRow) throws {
+        try erase(contentsOf: row)
+        var row = try conversation(row.id) ?? row
+        row.isDeleted = true
+        row.head = 0
+        row.n = 0
+        row.firstSeq = 1
+        row.floorN = 0
+        try put(row)
+        publish(.conversationDeleted(row.id))
+    }
+}

@@ -1,0 +1,34 @@
+package import Foundation
+package import ScrollbackModel
+
+/// The server without a network: every operation, as two doors (HTTP and WebSocket) call it.
+///
+/// Reads block and answer from one snapshot; call them from a thread that may wait. Writes are queued for the log's one
+/// writer and answer by their completion.
+package final class Engine: Sendable {
+    package let store: any MessageStore
+    package let log: Log
+    package let hub: Hub
+    package let limits: Limits
+    package let permissions: Permissions
+    package let clock: @Sendable () -> Date
+
+    package init(
+        store: any MessageStore, execution: Log.Execution = .thread, limits: Limits = .standard,
+        permissions: Permissions = .standard, clock: @escaping @Sendable () -> Date = { Date() },
+        observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
+    ) throws {
+        let hub = Hub()
+        self.store = store
+        self.hub = hub
+        self.limits = limits
+        self.permissions = permissions
+        self.clock = clock
+        log = try Log(
+            store: store, execution: execution, clock: clock, publish: { hub.publish($0) }, observe: observe)
+    }
+
+    func access(to id: ConversationID, for caller: Caller, in store: any StoreReader) throws -> Access {
+        try Access(to: id, for: caller, in: store, permissions: permissions, generation: self.store.generation)
+    }
+}

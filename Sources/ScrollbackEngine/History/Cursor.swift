@@ -1,0 +1,131 @@
+import Foundation
+import ScrollbackModel
+
+/// What an opaque cursor holds: where to go on, which way, how far, and the rest of the question.
+struct PageCursor {
+    enum Direction: String {
+        case older, newer
+    }
+
+    var direction: Direction
+    /// Older goes on below it, newer above it.
+    var seq: Seq
+    /// Newer stops before it.
+    var end: Seq?
+    var epoch: Epoch
+    var sort: Sort
+    var filter: MessageFilter
+
+    var text: HistoryCursor {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("d", direction.rawValue)
+            writer.field("s", seq)
+            writer.field("z", end)
+            writer.field("e", epoch)
+            if sort == .oldestFirst { writer.field("o", sort.rawValue) }
+            if filter != .all {
+                writer.key("f")
+                filter.write(to: &writer)
+            }
+        }
+        return HistoryCursor(rawValue: Data(writer.bytes).base64URLEncodedString())
+    }
+
+    init(direction: Direction, seq: Seq, end: Seq? = nil, epoch: Epoch, sort: Sort, filter: MessageFilter) {
+        self.direction = direction
+        self.seq = seq
+        self.end = end
+        self.epoch = epoch
+        self.sort = sort
+        self.filter = filter
+    }
+
+    /// - Throws: `invalid-parameter` when it is not one of ours.
+    init(_ cursor: HistoryCursor) throws(ChatError) {
+        guard let data = Data(base64URLEncoded: cursor.rawValue), let read = Self.read(Array(data)) else {
+            throw .invalidParameter("cursor", "must be one that a page gave, as it was")
+        }
+        self = read
+    }
+
+    private static func read(_ bytes: [UInt8]) -> PageCursor? {
+        var direction: Direction?
+        var seq: Seq?
+        var end: Seq?
+        var epoch: Epoch?
+        var sort = Sort.newestFirst
+        var filter = MessageFilter.all
+        do {
+            var reader = try JSONReader(bytes)
+            try reader.object { (name, value) throws(ChatError) in
+                switch name {
+                case "d": direction = Direction(rawValue: try value.string())
+                case "s": seq = try value.integer()
+                case "z": end = try value.integer()
+                case "e": epoch = try Epoch(try value.string())
+                case "o": sort = Sort(rawValue: try value.string()) ?? .newestFirst
+                case "f": filter = try MessageFilter(from: &value)
+                default: try value.skip()
+                }
+            }
+            try reader.end()
+        } catch {
+            return nil
+        }
+        guard let direction, let seq, seq >= 0, let epoch else { return nil }
+        return PageCursor(direction: direction, seq: seq, end: end, epoch: epoch, sort: sort, filter: filter)
+    }
+}
+
+extension MessageFilter {
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            func list(_ name: String, _ values: [String]?) {
+                guard let values else { return }
+                writer.key(name)
+                writer.array(values.sorted()) { $0.value($1) }
+            }
+            list("types", types?.map(\.rawValue))
+            list("excludedTypes", excludedTypes?.map(\.rawValue))
+            // The empty string stands for "none set", as it does in a query.
+            list("customTypes", customTypes?.map { $0 ?? "" })
+            list("senders", senders?.map(\.text))
+            if mentionsMe { writer.field("mentionsMe", true) }
+        }
+    }
+
+    init(from reader: inout JSONReader) throws(ChatError) {
+        self.init()
+        func list(_ value: inout JSONReader) throws(ChatError) -> [String] {
+            var values: [String] = []
+            try value.array { (element) throws(ChatError) in values.append(try element.string()) }
+            return values
+        }
+        var filter = MessageFilter()
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "types": filter.types = Set(try list(&value).map { MessageType(rawValue: $0) })
+            case "excludedTypes": filter.excludedTypes = Set(try list(&value).map { MessageType(rawValue: $0) })
+            case "customTypes": filter.customTypes = Set(try list(&value).map { $0.isEmpty ? nil : $0 })
+            case "senders": filter.senders = Set(try list(&value).map { UserID(known: $0) })
+            case "mentionsMe": filter.mentionsMe = try value.bool()
+            default: try value.skip()
+            }
+        }
+        self = filter
+    }
+}
+
+extension Data {
+    func base64URLEncodedString() -> String {
+        base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
+    }
+
+    init?(base64URLEncoded text: String) {
+        var text = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        while text.utf8.count % 4 != 0 { text += "=" }
+        self.init(base64Encoded: text)
+    }
+}

@@ -1,0 +1,79 @@
+package import ScrollbackModel
+
+extension Engine {
+    /// One page of a conversation's history.
+    ///
+    /// - Throws: `invalid-parameter` naming the argument; `unknown-conversation`; `unknown-message` when an anchor's message
+    ///   is not there; `epoch-changed` when a cursor is of an older log.
+    package func history(of id: ConversationID, _ query: HistoryQuery, by caller: Caller) throws -> LogPage {
+        try query.check(pageSize: limits.pageSize)
+        let log = id.log.absolute(for: caller.user)
+        return try store.read { store in
+            let access = try access(to: log, for: caller, in: store)
+            return try Self.page(query, access, store, reader: caller.user)
+        }
+    }
+
+    static func page(_ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID) throws -> LogPage {
+        var query = query
+        var cursor: PageCursor?
+        if case .cursor(let text) = query.anchor {
+            let read = try PageCursor(text)
+            guard read.epoch == access.state.epoch else {
+                throw ChatError(.epochChanged, "the conversation was made anew: start again without a cursor", parameter: "cursor")
+            }
+            query.sort = read.sort
+            query.filter = read.filter
+            cursor = read
+        }
+        let pages = PageReader(access: access, store: store, reader: reader, sort: query.sort, filter: query.filter)
+        switch query.anchor {
+        case .cursor:
+            guard let cursor else { throw ChatError.invalidParameter("cursor", "must be one that a page gave") }
+            return switch cursor.direction {
+            case .older: try pages.older(than: cursor.seq, limit: query.limit)
+            case .newer: try pages.newer(than: cursor.seq, before: cursor.end, limit: query.limit)
+            }
+        case .before(let point):
+            return try pages.older(than: pages.place(point, "before").newestOlder + 1, limit: query.limit)
+        case .after(let point):
+            return try pages.newer(than: pages.place(point, "after").oldestNewer - 1, before: nil, limit: query.limit)
+        case .around(let point, let before, let after):
+            return try pages.around(try pages.place(point, "around"), before: before, after: after)
+        case .between(let from, let to):
+            let first = try pages.place(from, "from").newestOlder
+            let end = try pages.place(to, "to").newestOlder + 1
+            return try pages.newer(than: first, before: end, limit: query.limit)
+        }
+    }
+
+    /// One message.
+    package func message(_ id: MessageID, in conversation: ConversationID, by caller: Caller) throws -> Message {
+        let log = conversation.log.absolute(for: caller.user)
+        return try store.read { store in
+            let access = try access(to: log, for: caller, in: store)
+            guard let row = try store.message(id, in: access.conversation.number), access.visible.contains(row.seq) else {
+                throw ChatError(.unknownMessage, "there is no message \(id) here that you may see")
+            }
+            return row.message(in: log.relative(to: caller.user), epoch: access.state.epoch)
+        }
+    }
+}
+
+extension HistoryQuery {
+    /// Refuses what is out of range; nothing is clamped.
+    package func check(pageSize: Int) throws(ChatError) {
+        func check(_ count: Int, _ name: String) throws(ChatError) {
+            guard (0...pageSize).contains(count) else {
+                throw .invalidParameter(name, "must be in 0...\(pageSize)", limit: pageSize)
+            }
+        }
+        if case .around(_, let before, let after) = anchor {
+            try check(before, "beforeLimit")
+            try check(after, "afterLimit")
+        } else {
+            try check(limit, "limit")
+        }
+        _ = try filter.validated()
+    }
+}

@@ -1,0 +1,30 @@
+import ScrollbackModel
+
+extension StoreReader {
+    /// The newest place whose message satisfies `isAtOrBefore`, which must hold for a message whenever it holds for a later
+    /// one; `firstSeq - 1` if none does.
+    ///
+    /// Times and running numbers rise with the place, so finding one is a binary search on the primary key: no index of
+    /// their own is written with every message.
+    func lastPlace(
+        in conversation: ConversationRow, where isAtOrBefore: (MessageRow) throws -> Bool
+    ) throws -> Seq {
+        var low = conversation.firstSeq - 1
+        var high = conversation.head
+        while low < high {
+            let middle = low + (high - low + 1) / 2
+            // Places whose message is gone are passed over to the one below.
+            guard let row = try message(atOrBelow: middle, in: conversation.number), row.seq > low else {
+                low = middle
+                continue
+            }
+            if try isAtOrBefore(row) { low = middle } else { high = row.seq - 1 }
+        }
+        return low
+    }
+
+    func place(atOrBefore time: Timetoken, in conversation: ConversationRow) throws -> Seq {
+        if conversation.timetoken <= time { return conversation.head }
+        return try lastPlace(in: conversation) { $0.timetoken <= time }
+    }
+}

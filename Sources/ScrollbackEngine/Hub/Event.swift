@@ -1,0 +1,35 @@
+package import ScrollbackModel
+
+/// What subscribers are told after a commit. Conversations go by their absolute names.
+package enum Event: Sendable {
+    /// - Parameter isListed: whether a community's members may hear that the channel moved without hearing the channel.
+    case message(Message, isListed: Bool, origin: Origin?)
+    case transient(TransientMessage, origin: Origin?)
+    /// Somebody's read position moved: told to their own devices, and in a direct conversation to the peer.
+    case read(ReadEvent)
+    /// Somebody became a member, or another kind of one.
+    case joined(ConversationID, UserID, Role)
+    /// Somebody is no longer a member: nothing more goes to them from here on.
+    case left(ConversationID, UserID)
+    case conversationChanged(ConversationID)
+    case conversationDeleted(ConversationID)
+    case userChanged(UserProfile)
+    /// Their tokens were revoked: their connections are closed.
+    case revoked(UserID)
+}
+
+/// The connection a message came in by: it gets its answer and not the event.
+package struct Origin: Hashable, Sendable {
+    package let session: ObjectIdentifier
+
+    package init(_ session: AnyObject) {
+        self.session = ObjectIdentifier(session)
+    }
+}
+
+/// A read position that moved, with the counts computed there.
+package struct ReadEvent: Sendable {
+    package var conversation: ConversationID
+    package var user: UserID
+    package var summary: ReadSummary
+}

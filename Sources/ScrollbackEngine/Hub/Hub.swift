@@ -1,0 +1,154 @@
+package import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+
+/// Who hears of what. Told the events of each commit in order by the log's one writer, it finds the connections concerned
+/// and hands each lane one frame for all of its connections.
+///
+/// Sharded by conversation: connections come, go and subscribe without waiting for deliveries elsewhere.
+package final class Hub: Sendable {
+    private static let shardCount = 32
+
+    private let shards: [Shard]
+    private let people = Mutex<[UserID: [any Connection]]>([:])
+    /// Community channels that moved since their members were last told so.
+    private let movedChannels = Mutex<[ConversationID: LogMark]>([:])
+
+    private final class Shard: Sendable {
+        let audiences = Mutex<[ConversationID: Audience]>([:])
+    }
+
+    package init() {
+        shards = (0..<Self.shardCount).map { _ in Shard() }
+    }
+
+    private func shard(_ id: ConversationID) -> Shard {
+        shards[Int(UInt(bitPattern: id.hashValue) % UInt(Self.shardCount))]
+    }
+
+    // MARK: Who listens
+
+    /// Makes a connection known as one of its user's.
+    package func add(_ connection: any Connection) {
+        people.withLock { $0[connection.user, default: []].append(connection) }
+    }
+
+    package func remove(_ connection: any Connection) {
+        people.withLock { people in
+            people[connection.user]?.removeAll { $0 === connection }
+            if people[connection.user]?.isEmpty == true { people[connection.user] = nil }
+        }
+    }
+
+    package func connections(of user: UserID) -> [any Connection] {
+        people.withLock { $0[user] ?? [] }
+    }
+
+    /// Lets a connection hear what is said in a conversation.
+    package func subscribe(_ connection: any Connection, to id: ConversationID) {
+        shard(id).audiences.withLock { $0[id, default: Audience()].add(connection) }
+    }
+
+    package func unsubscribe(_ connection: any Connection, from id: ConversationID) {
+        shard(id).audiences.withLock { audiences in
+            audiences[id]?.remove(connection)
+            if audiences[id]?.isEmpty == true { audiences[id] = nil }
+        }
+    }
+
+    private func audience(of id: ConversationID) -> Audience? {
+        shard(id).audiences.withLock { $0[id] }
+    }
+
+    // MARK: Events
+
+    package func publish(_ events: [Event]) {
+        for event in events { publish(event) }
+    }
+
+    private func publish(_ event: Event) {
+        switch event {
+        case .message(var message, let isListed, let origin):
+            let id = message.conversation
+            if isListed { movedChannels.withLock { $0[id] = LogMark(message) } }
+            deliver(id, except: origin) { name in
+                message.conversation = name
+                return .message(message)
+            }
+        case .transient(var message, let origin):
+            deliver(message.conversation, except: origin) { name in
+                message.conversation = name
+                return .transient(message)
+            }
+        case .read(let event): deliverRead(event)
+        case .joined(let id, let user, let role):
+            for connection in connections(of: user) { connection.joined(id) }
+            deliver(id) { .member($0, user, role) }
+        case .left(let id, let user):
+            // First it stops hearing the conversation; then it, and whoever still hears it, are told.
+            for connection in connections(of: user) { connection.left(id) }
+            send(.member(id.relative(to: user), user, nil), to: connections(of: user))
+            deliver(id) { .member($0, user, nil) }
+        case .conversationChanged(let id): deliver(id) { .conversation($0, isDeleted: false) }
+        case .conversationDeleted(let id): deliver(id) { .conversation($0, isDeleted: true) }
+        case .userChanged(let profile): send(.user(profile), to: connections(of: profile.id))
+        case .revoked(let user):
+            for connection in connections(of: user) { connection.close(.signedOut) }
+        }
+    }
+
+    /// Hands an event to everyone who hears the conversation, encoded once for each name it goes by.
+    private func deliver(
+        _ id: ConversationID, except origin: Origin? = nil, _ event: (_ name: ConversationID) -> ServerEvent
+    ) {
+        guard let audience = audience(of: id) else { return }
+        let names = id.namedUsers
+        guard !names.isEmpty else { return audience.deliver(event(id).encoded(), except: origin) }
+        for user in names {
+            audience.deliver(event(id.relative(to: user)).encoded(), to: user, except: origin)
+        }
+    }
+
+    private func deliverRead(_ event: ReadEvent) {
+        let id = event.conversation
+        send(.read(id.relative(to: event.user), event.summary), to: connections(of: event.user))
+        guard id.kind == .direct else { return }
+        for peer in id.namedUsers where peer != event.user {
+            send(.peerRead(id.relative(to: peer), event.user, event.summary.readSeq), to: connections(of: peer))
+        }
+    }
+
+    private func send(_ event: ServerEvent, to connections: [any Connection]) {
+        guard !connections.isEmpty else { return }
+        let frame = event.encoded()
+        for connection in connections { connection.lane.deliver(frame, to: [connection], except: nil) }
+    }
+
+    /// Tells members of communities which channels moved, once however often they did. Called a few times a second.
+    package func announceMovedChannels() {
+        let moved = movedChannels.withLock { moved in
+            defer { moved = [:] }
+            return moved
+        }
+        for (id, mark) in moved {
+            guard let community = id.community, let members = audience(of: community) else { continue }
+            members.deliver(
+                ServerEvent.head(id, mark.epoch, seq: mark.seq, n: mark.n, rev: mark.rev).encoded(), except: nil)
+        }
+    }
+}
+
+/// Where a log stands, for those who hear of it without hearing it.
+package struct LogMark: Sendable {
+    package var epoch: Epoch
+    package var seq: Seq
+    package var n: Int64
+    package var rev: Int64
+
+    init(_ message: Message) {
+        epoch = message.epoch
+        seq = message.seq
+        n = message.n
+        rev = message.rev
+    }
+}

@@ -1,0 +1,198 @@
+import Crypto
+import Foundation
+package import ScrollbackModel
+
+/// What is to be appended, after everything that can be checked without the store was checked.
+package struct Append: Sendable {
+    package var conversation: ConversationID
+    package var sender: UserID
+    package var senderIsAdmin: Bool
+    package var submission: Submission
+    package var origin: Origin?
+    package let digest: Int64
+
+    /// - Parameter conversation: its absolute name.
+    package init(conversation: ConversationID, sender: Caller, submission: Submission, origin: Origin? = nil) {
+        self.conversation = conversation
+        self.sender = sender.user
+        senderIsAdmin = sender.isAdmin
+        self.submission = submission
+        self.origin = origin
+        digest = submission.digest
+    }
+}
+
+extension Submission {
+    /// Tells two submissions apart by what was decoded, before any filter changed it.
+    package var digest: Int64 {
+        var hash = SHA256()
+        func add(_ field: String?) {
+            var length = UInt64(field?.utf8.count ?? 0) + (field == nil ? 0 : 1)
+            withUnsafeBytes(of: &length) { hash.update(bufferPointer: $0) }
+            if var field { field.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) } }
+        }
+        add(content.type.rawValue)
+        add(content.json.text)
+        add(attributes.metadata?.text)
+        add(attributes.extra?.text)
+        add(attributes.customType)
+        add(attributes.push?.text)
+        add(attributes.replyTo?.description)
+        add(String(attributes.traits.bits))
+        if let mentions = attributes.mentions {
+            add(mentions.everyone ? "everyone" : "users")
+            add(mentions.pushText)
+            for user in mentions.users { add(user.text) }
+        }
+        return hash.finalize().withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
+    }
+}
+
+extension Transaction {
+    /// Appends one message, or says why not.
+    package func append(_ append: Append, permissions: Permissions) throws -> SendResult {
+        var row = try conversationForSending(append, permissions: permissions)
+        let submission = append.submission
+
+        if let known = try store.message(submission.id, in: row.number) {
+            guard known.sender == append.sender, known.digest == append.digest else {
+                throw ChatError(.conflict, "the message id \(submission.id) was used for another message", parameter: "id")
+            }
+            return SendResult(
+                outcome: .duplicate, id: known.id, timetoken: known.timetoken,
+                position: .init(seq: known.seq, n: known.n, epoch: row.epoch(in: generation)))
+        }
+        guard submission.traits.isStored else { return deliver(append) }
+
+        let time = timetoken(after: row.timetoken)
+        let message = try insert(submission, of: append, at: time, in: &row)
+        try passOwn(message, by: append.sender, in: row, countBefore: message.n - (submission.traits.countsUnread ? 1 : 0))
+        try put(row)
+        publish(
+            .message(
+                message.message(in: row.id, epoch: row.epoch(in: generation)),
+                isListed: row.id.kind == .community && !row.isPrivate, origin: append.origin))
+        return SendResult(
+            outcome: .committed, id: message.id, timetoken: time,
+            position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)))
+    }
+
+    private func deliver(_ append: Append) -> SendResult {
+        let time = timetoken(after: Timetoken(rawValue: 0))
+        publish(
+            .transient(
+                TransientMessage(
+                    conversation: append.conversation, id: append.submission.id, timetoken: time,
+                    sender: append.sender, content: append.submission.content,
+                    attributes: append.submission.attributes), origin: append.origin))
+        return SendResult(outcome: .delivered, id: append.submission.id, timetoken: time, position: nil)
+    }
+
+    /// Gives the next place, and stores the message there.
+    func insert(
+        _ submission: Submission, of append: Append, at time: Timetoken, in row: inout ConversationRow
+    ) throws -> MessageRow {
+        row.head += 1
+        if submission.traits.countsUnread { row.n += 1 }
+        row.timetoken = time
+        let message = MessageRow(
+            seq: row.head, n: row.n, timetoken: time, id: submission.id, sender: append.sender,
+            type: submission.content.type, content: submission.content.json, attributes: submission.attributes,
+            digest: append.digest)
+        try store.insert(message, in: row.number)
+        if let mentions = submission.attributes.mentions {
+            if mentions.everyone {
+                try store.insertMention(of: nil, by: append.sender, at: row.head, in: row.number)
+            }
+            for user in Set(mentions.users) where user != append.sender {
+                try store.insertMention(of: user, by: append.sender, at: row.head, in: row.number)
+            }
+        }
+        return message
+    }
+
+    /// A sender doesn't count their own message. If nothing countable lies between their position and it, the position moves
+    /// past it; else it becomes a run they don't count. Sending reads nothing else.
+    private func passOwn(_ message: MessageRow, by sender: UserID, in row: ConversationRow, countBefore: Int64) throws {
+        guard row.id.kind.traits.hasRecents, try role(of: sender, in: row) != nil else { return }
+        var member: MemberRow
+        if let known = try self.member(sender, of: row.number) {
+            member = known
+        } else {
+            // Somebody in a community's public channel: from here on they have a position there.
+            member = MemberRow(conversation: row.number, user: sender, standing: .reader)
+            member.joinN = try baseOfNewReader(sender, in: row, head: message.seq - 1, n: countBefore)
+        }
+        let base = max(row.floorN, member.joinN, member.readN, member.clearN)
+        if base == countBefore {
+            member.readSeq = message.seq
+            member.readN = message.n
+            put(member)
+        } else if message.n > countBefore {
+            try store.put(
+                try runToExtend(with: message, of: sender, in: row.number, countBefore: countBefore), of: sender,
+                in: row.number)
+        }
+    }
+
+    private func runToExtend(
+        with message: MessageRow, of sender: UserID, in conversation: Int64, countBefore: Int64
+    ) throws -> HiddenRow {
+        if var run = try store.lastHidden(of: sender, in: conversation), run.upperN == countBefore {
+            // Nothing countable between: the runs are one.
+            run.upperSeq = message.seq
+            run.upperN = message.n
+            return run
+        }
+        return HiddenRow(
+            lowerSeq: message.seq, upperSeq: message.seq, lowerN: countBefore, upperN: message.n)
+    }
+
+    /// The running number where somebody without a row of their own in a channel joined its community.
+    func baseOfNewReader(_ user: UserID, in row: ConversationRow, head: Seq, n: Int64) throws -> Int64 {
+        guard row.id.kind == .community, let community = try conversation(.community(row.id.target)),
+            let joined = try store.spans(of: user, in: community.number).last?.joined
+        else { return n }
+        let place = try store.place(atOrBefore: Timetoken(span: joined), in: row)
+        if place >= head { return n }
+        return try store.message(atOrBelow: place, in: row.number)?.n ?? row.floorN
+    }
+
+    private func conversationForSending(_ append: Append, permissions: Permissions) throws -> ConversationRow {
+        let id = append.conversation
+        if let row = try conversation(id), !row.isDeleted {
+            let role = try role(of: append.sender, in: row)
+            guard permissions[.send, id.kind].isMet(by: role, isAdmin: append.senderIsAdmin) else {
+                // Who once was a member may see it, and is told why; nobody else learns that it exists.
+                throw try hasStanding(append.sender, in: row)
+                    ? ChatError(.notMember, "you are not a member of \(id) who may send there")
+                    : Access.unknown(id)
+            }
+            return row
+        }
+        guard id.kind.traits.isImplicit, permissions[.create, id.kind].isMet(by: nil, isAdmin: append.senderIsAdmin),
+            append.senderIsAdmin || id.namedUsers.contains(append.sender)
+        else { throw Access.unknown(id) }
+        return try createNamed(id)
+    }
+
+    private func hasStanding(_ user: UserID, in row: ConversationRow) throws -> Bool {
+        if let member = try member(user, of: row.number), member.standing != .reader { return true }
+        guard let community = row.id.community, let outer = try conversation(community) else { return false }
+        if row.isPrivate { return false }
+        return try member(user, of: outer.number) != nil
+    }
+
+    /// Somebody's role now; absent for who is no member.
+    func role(of user: UserID, in row: ConversationRow) throws -> Role? {
+        let own = try member(user, of: row.number)
+        guard row.id.kind == .community, !row.id.isCommunityItself else {
+            return own?.standing == .member ? own?.role : nil
+        }
+        guard let community = try conversation(.community(row.id.target)), !community.isDeleted,
+            let outer = try member(user, of: community.number), outer.standing == .member
+        else { return nil }
+        guard row.isPrivate else { return outer.role }
+        return own?.standing == .member ? own.map { max($0.role, outer.role) } : nil
+    }
+}

@@ -1,0 +1,128 @@
+package import Foundation
+package import ScrollbackModel
+
+extension Engine {
+    /// Sends a message. Completes once it is on disk, or was refused; in the order of the calls.
+    ///
+    /// - Parameter origin: the connection it came by, which gets the completion and no event.
+    package func send(
+        _ submission: Submission, to id: ConversationID, by caller: Caller, origin: Origin? = nil,
+        completion: @escaping Completion<SendResult>
+    ) {
+        let append = Append(
+            conversation: id.log.absolute(for: caller.user), sender: caller, submission: submission, origin: origin)
+        log.submit({ [permissions] in try $0.append(append, permissions: permissions) }, completion: completion)
+    }
+
+    /// Moves the caller's read position up. Completes with their counts there.
+    package func read(
+        _ id: ConversationID, seq: Seq, epoch: Epoch, by caller: Caller, completion: @escaping Completion<ReadSummary>
+    ) {
+        let log = id.log.absolute(for: caller.user)
+        self.log.submit({ [permissions] in
+            try $0.read(log, seq: seq, epoch: epoch, by: caller.user, permissions: permissions)
+        }, completion: completion)
+    }
+
+    /// Puts history in that was said elsewhere, oldest first, keeping its times.
+    package func importHistory(
+        _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller,
+        completion: @escaping Completion<ImportReport>
+    ) {
+        guard caller.isAdmin else {
+            return completion(.failure(ChatError(.forbidden, "importing takes an administrator")))
+        }
+        let log = id.log.absolute(for: caller.user)
+        self.log.submit({ try $0.importHistory(messages, into: log) }, completion: completion)
+    }
+}
+
+/// A message that was said elsewhere.
+package struct ImportedMessage: Sendable {
+    package var sender: UserID
+    package var sentAt: Date
+    package var submission: Submission
+
+    package init(sender: UserID, sentAt: Date, submission: Submission) {
+        self.sender = sender
+        self.sentAt = sentAt
+        self.submission = submission
+    }
+}
+
+/// What became of an import's batch.
+package struct ImportReport: Hashable, Sendable {
+    package var imported: Int
+    /// Messages that were there already.
+    package var skipped: Int
+    package var head: Seq
+}
+
+extension Transaction {
+    /// Appends a batch whose messages keep their times; known ids are skipped, so a batch may come again. Every sender
+    /// becomes a member who sees all of it. It never counts as unread: nobody is behind on what was said elsewhere.
+    ///
+    /// - Throws: `out-of-order`, naming the message, when a new one is older than the newest there: it would have to go
+    ///   before it. `conflict` when an id is another message's.
+    func importHistory(_ messages: [ImportedMessage], into id: ConversationID) throws -> ImportReport {
+        guard var row = try conversation(id), !row.isDeleted else { throw Access.unknown(id) }
+        var report = ImportReport(imported: 0, skipped: 0, head: 0)
+
+        // Everything is checked before anything is changed.
+        var fresh: [Append] = []
+        var digests: [MessageID: Int64] = [:]
+        var times: [Timetoken] = []
+        var newest = row.timetoken
+        for message in messages {
+            var append = Append(
+                conversation: id, sender: Caller(user: message.sender, isAdmin: true), submission: message.submission)
+            append.submission.attributes.traits.countsUnread = false
+            let known = try store.message(message.submission.id, in: row.number)
+            if let digest = digests.updateValue(append.digest, forKey: message.submission.id) ?? known?.digest {
+                guard digest == append.digest, known.map({ $0.sender == message.sender }) ?? true else {
+                    throw ChatError(
+                        .conflict, "the id \(message.submission.id) is another message's already", parameter: "id")
+                }
+                report.skipped += 1
+                continue
+            }
+            let time = Timetoken(message.sentAt)
+            guard time.millisecond >= newest.millisecond else {
+                throw ChatError(
+                    .outOfOrder,
+                    "message \(message.submission.id) of \(message.sentAt.iso8601) is older than the newest of \(id), of "
+                        + "\(newest.date.iso8601): it would have to go before it", parameter: "sentAt")
+            }
+            guard time <= now else {
+                throw ChatError.invalidParameter("sentAt", "of message \(message.submission.id) lies in the future")
+            }
+            newest = newest.advanced(to: time)
+            fresh.append(append)
+            times.append(newest)
+        }
+
+        for (append, time) in zip(fresh, times) {
+            _ = try insert(append.submission, of: append, at: time, in: &row)
+        }
+        if !fresh.isEmpty {
+            row = try put(row)
+            try admitImported(Set(fresh.map(\.sender)), to: row)
+            report.imported = fresh.count
+        }
+        report.head = row.head
+        return report
+    }
+
+    /// Those who spoke are members from the beginning.
+    private func admitImported(_ senders: Set<UserID>, to row: ConversationRow) throws {
+        let members = row.id.kind == .community && !row.isPrivate ? try conversation(.community(row.id.target)) : row
+        guard let members, [.listed, .community].contains(members.id.kind.traits.membership) else { return }
+        for sender in senders.sorted() where try member(sender, of: members.number)?.standing != .member {
+            try admit(sender, as: .member, to: members, sinceBeginning: true)
+        }
+    }
+}
+
+extension Timetoken {
+    var millisecond: UInt64 { rawValue / Timetoken.ticksPerMillisecond }
+}

@@ -1,0 +1,342 @@
+package import Foundation
+package import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+
+/// How a session reaches its socket. Calls come from any thread and never block.
+package protocol SessionOutlet: AnyObject, Sendable {
+    func send(_ frame: [UInt8])
+    func close(_ reason: CloseReason, _ text: String)
+}
+
+/// What a session needs besides the engine.
+package struct SessionServices: Sendable {
+    package typealias Verified = Result<(caller: Caller, expiresAt: Date?), ChatError>
+
+    package var engine: Engine
+    /// Checks a token, and says when it expires.
+    package var verify: @Sendable (_ token: String, _ completion: @escaping @Sendable (Verified) -> Void) -> Void
+    /// Carries out work that may wait for the disk.
+    package var offload: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// How often, in seconds, a device should be heard of.
+    package var heartbeat: Int
+    package var allowance: SendAllowance?
+
+    package init(
+        engine: Engine,
+        verify: @escaping @Sendable (String, @escaping @Sendable (Verified) -> Void) -> Void,
+        offload: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, heartbeat: Int = 30,
+        allowance: SendAllowance? = nil
+    ) {
+        self.engine = engine
+        self.verify = verify
+        self.offload = offload
+        self.heartbeat = heartbeat
+        self.allowance = allowance
+    }
+}
+
+/// One device's connection: frames in, frames out, wherever the bytes come from. Sends are queued in the order of their
+/// frames; everything else is answered when it is ready.
+package final class Session: Connection {
+    package let lane: any Lane
+    private let services: SessionServices
+    private let outlet: any SessionOutlet
+    private let state = Mutex(State())
+
+    private struct State {
+        var phase = Phase.connected
+        var lastHeard: Date
+        var subscriptions: Set<ConversationID> = []
+        var isActive = true
+
+        init() { lastHeard = Date(timeIntervalSince1970: 0) }
+    }
+
+    private enum Phase {
+        /// Nothing but `hello` is expected.
+        case connected
+        case verifying
+        case open(caller: Caller, device: String, expiresAt: Date?)
+        case closed
+    }
+
+    package init(services: SessionServices, lane: any Lane, outlet: any SessionOutlet) {
+        self.services = services
+        self.lane = lane
+        self.outlet = outlet
+        state.withLock { $0.lastHeard = services.engine.clock() }
+    }
+
+    private var engine: Engine { services.engine }
+    private var hub: Hub { services.engine.hub }
+
+    package var user: UserID { caller?.user ?? UserID(known: "nobody") }
+
+    private var caller: Caller? {
+        state.withLock { state in
+            guard case .open(let caller, _, _) = state.phase else { return nil }
+            return caller
+        }
+    }
+
+    // MARK: Frames
+
+    /// Takes a frame. Called in the order of frames, on one thread at a time.
+    package func receive(_ bytes: [UInt8]) {
+        enum Step { case hello, request(Caller), drop }
+        let step: Step = state.withLock { state in
+            state.lastHeard = engine.clock()
+            switch state.phase {
+            case .connected: return .hello
+            case .open(let caller, _, _): return .request(caller)
+            case .verifying, .closed: return .drop
+            }
+        }
+        do {
+            switch step {
+            case .drop: break
+            case .hello:
+                guard case .hello(let hello) = try ClientFrame.decode(bytes, limits: engine.limits) else {
+                    return shut(.badToken, "the first frame must be hello")
+                }
+                greet(hello)
+            case .request(let caller):
+                guard case .request(let ref, let request) = try ClientFrame.decode(bytes, limits: engine.limits) else {
+                    return answer(nil, ChatError(.malformed, "hello was said already", parameter: "type"))
+                }
+                perform(request, ref, caller)
+            }
+        } catch {
+            guard case .request = step else { return shut(.badToken, "the first frame must be a valid hello") }
+            answer(error.ref, error.error)
+        }
+    }
+
+    /// The socket is gone.
+    package func disconnected() {
+        let subscriptions = state.withLock { state in
+            state.phase = .closed
+            defer { state.subscriptions = [] }
+            return state.subscriptions
+        }
+        for id in subscriptions { hub.unsubscribe(self, from: id) }
+        hub.remove(self)
+    }
+
+    /// Looks after time: closes a connection whose token expired or that was not heard of for two heartbeats.
+    package func tick(now: Date) {
+        let reason: (CloseReason, String)? = state.withLock { state in
+            if case .open(_, _, let expiresAt?) = state.phase, expiresAt <= now {
+                return (.tokenExpired, "the token expired")
+            }
+            let silence = now.timeIntervalSince(state.lastHeard)
+            return silence > Double(services.heartbeat) * 2.5 ? (.normal, "not heard of for too long") : nil
+        }
+        if let reason { shut(reason.0, reason.1) }
+    }
+
+    package func close(_ reason: CloseReason) {
+        shut(reason, "\(reason)")
+    }
+
+    private func shut(_ reason: CloseReason, _ text: String) {
+        disconnected()
+        outlet.close(reason, text)
+    }
+
+    // MARK: Hello
+
+    private func greet(_ hello: ClientFrame.Hello) {
+        state.withLock { $0.phase = .verifying }
+        services.verify(hello.token) { [self] result in
+            switch result {
+            case .failure(let error):
+                shut(error.code == .tokenExpired ? .tokenExpired : .badToken, error.message)
+            case .success(let verified):
+                services.offload { self.open(verified.caller, hello, expiresAt: verified.expiresAt) }
+            }
+        }
+    }
+
+    private func open(_ caller: Caller, _ hello: ClientFrame.Hello, expiresAt: Date?) {
+        let isOpen = state.withLock { state in
+            guard case .verifying = state.phase else { return false }
+            state.phase = .open(caller: caller, device: hello.device, expiresAt: expiresAt)
+            return true
+        }
+        guard isOpen else { return }
+        for other in hub.connections(of: caller.user) {
+            guard let other = other as? Session, other !== self, other.device == hello.device else { continue }
+            other.close(.replaced)
+        }
+        hub.add(self)
+        do {
+            // First it hears its conversations, then it looks once more: who was put out between is heard of no more.
+            var heard: Set<ConversationID> = []
+            for _ in 0..<2 {
+                let streams = try engine.streams(of: caller)
+                for id in streams.subtracting(heard) { subscribe(to: id) }
+                for id in heard.subtracting(streams) { unsubscribe(from: id) }
+                heard = streams
+            }
+        } catch {
+            return shut(.restarting, "the store failed")
+        }
+        outlet.send(
+            ServerFrame.encodeWelcome(
+                .init(user: caller.user, heartbeat: services.heartbeat, limits: engine.limits)))
+    }
+
+    private var device: String? {
+        state.withLock { state in
+            guard case .open(_, let device, _) = state.phase else { return nil }
+            return device
+        }
+    }
+
+    private func subscribe(to id: ConversationID) {
+        let isOpen = state.withLock { state in
+            if case .closed = state.phase { return false }
+            state.subscriptions.insert(id)
+            return true
+        }
+        guard isOpen else { return }
+        hub.subscribe(self, to: id)
+        // Closed meanwhile: nobody will take it out again.
+        if caller == nil { hub.unsubscribe(self, from: id) }
+    }
+
+    private func unsubscribe(from id: ConversationID) {
+        state.withLock { _ = $0.subscriptions.remove(id) }
+        hub.unsubscribe(self, from: id)
+    }
+
+    package func joined(_ id: ConversationID) {
+        // Of a community this is the list of members, whose heads of channels it hears from now on.
+        subscribe(to: id)
+    }
+
+    package func left(_ id: ConversationID) {
+        let concerned = state.withLock { state in
+            state.subscriptions.filter { $0 == id || id.isCommunityItself && $0.community == id }
+        }
+        for id in concerned { unsubscribe(from: id) }
+    }
+
+    // MARK: Requests
+
+    private func perform(_ request: ClientRequest, _ ref: Int64, _ caller: Caller) {
+        switch request {
+        case .send(let id, let submission):
+            if let refusal = services.allowance?.take(caller, now: engine.clock()) { return answer(ref, refusal) }
+            engine.send(submission, to: id, by: caller, origin: Origin(self)) { [self] result in
+                answer(ref, result) { $1.writeMembers(to: &$0) }
+            }
+        case .read(let id, let seq, let epoch):
+            engine.read(id, seq: seq, epoch: epoch, by: caller) { [self] result in
+                answer(ref, result) { $1.writeMembers(to: &$0) }
+            }
+        case .history(let id, let query):
+            offload(ref, { try $0.history(of: id, query, by: caller) }, { $1.writeMembers(to: &$0) })
+        case .syncWindow(let cursor, let limit):
+            offload(
+                ref, { try $0.syncWindow(cursor: cursor, limit: limit, by: caller) }, { $1.writeMembers(to: &$0) })
+        case .syncLogs(let positions):
+            offload(ref, { try $0.syncLogs(positions, by: caller) }) { writer, answers in
+                writer.key("logs")
+                writer.array(answers) { $1.write(to: &$0) }
+            }
+        case .subscribe(let ids):
+            offload(ref, { [self] in try hear(ids, caller, $0) }) { writer, heads in
+                writer.key("heads")
+                writer.array(heads) { $1.write(to: &$0) }
+            }
+        case .unsubscribe(let ids):
+            for id in ids { unsubscribe(from: id.log.absolute(for: caller.user)) }
+            answer(ref, .success(())) { _, _ in }
+        case .activity(let isActive):
+            state.withLock { $0.isActive = isActive }
+            answer(ref, .success(())) { _, _ in }
+        case .token(let token): renew(token, ref, caller)
+        case .ping:
+            outlet.send(ServerFrame.encodeResult(ref: ref) { _ in })
+        }
+    }
+
+    /// Hears conversations in full. Looks before and after: who was put out between hears nothing.
+    private func hear(_ ids: [ConversationID], _ caller: Caller, _ engine: Engine) throws -> [ConversationHead] {
+        try ids.map { id in
+            _ = try engine.head(of: id.log, by: caller)
+            let log = id.log.absolute(for: caller.user)
+            subscribe(to: log)
+            do {
+                return try engine.head(of: id.log, by: caller)
+            } catch {
+                unsubscribe(from: log)
+                throw error
+            }
+        }
+    }
+
+    private func renew(_ token: String, _ ref: Int64, _ caller: Caller) {
+        services.verify(token) { [self] result in
+            switch result {
+            case .failure(let error): answer(ref, error)
+            case .success(let verified):
+                guard verified.caller.user == caller.user else {
+                    return answer(ref, ChatError(.forbidden, "the token is another user's", parameter: "token"))
+                }
+                state.withLock { state in
+                    guard case .open(_, let device, _) = state.phase else { return }
+                    state.phase = .open(caller: verified.caller, device: device, expiresAt: verified.expiresAt)
+                }
+                answer(ref, .success(())) { _, _ in }
+            }
+        }
+    }
+
+    private func offload<Answer: Sendable>(
+        _ ref: Int64, _ work: @escaping @Sendable (Engine) throws -> Answer,
+        _ encode: @escaping @Sendable (inout JSONWriter, Answer) -> Void
+    ) {
+        services.offload { [self] in
+            answer(ref, Result { try work(engine) }.mapError(ChatError.init(wrapping:)), encode)
+        }
+    }
+
+    private func answer<Answer>(
+        _ ref: Int64, _ result: Result<Answer, ChatError>, _ encode: (inout JSONWriter, Answer) -> Void
+    ) {
+        switch result {
+        case .success(let value): outlet.send(ServerFrame.encodeResult(ref: ref) { encode(&$0, value) })
+        case .failure(let error): answer(ref, error)
+        }
+    }
+
+    private func answer(_ ref: Int64?, _ error: ChatError) {
+        outlet.send(ServerFrame.encodeError(ref: ref, error))
+    }
+}
+
+extension ChatError {
+    /// Whatever a store threw.
+    package init(wrapping error: any Error) {
+        self = error as? ChatError ?? ChatError(.internalError, "the store failed", cause: error)
+    }
+}
+
+extension Engine {
+    /// What a connection of the caller hears without asking: conversations that stream to their members, private channels,
+    /// and communities themselves, whose members hear which channels moved.
+    package func streams(of caller: Caller) throws -> Set<ConversationID> {
+        try store.read { store in
+            var ids: Set<ConversationID> = []
+            for member in try store.memberships(of: caller.user) where member.standing == .member {
+                guard let row = try store.conversation(numbered: member.conversation), !row.isDeleted else { continue }
+                ids.insert(row.id)
+            }
+            return ids
+        }
+    }
+}

@@ -1,0 +1,235 @@
+import Foundation
+package import ScrollbackModel
+package import ScrollbackWire
+
+extension Engine {
+    /// The most messages one `sync` gives of a log, and of all the logs it was asked about.
+    package static let syncMessages = 500
+    package static let syncMessagesInAll = 2_000
+
+    /// The next window of what moved since a cursor: conversations of the caller that a commit touched, or in which they
+    /// changed something themselves; newest activity first.
+    ///
+    /// A pass looks at what had moved when it began. What moves meanwhile comes as live events, since a connection hears
+    /// its conversations before its first pass.
+    package func syncWindow(cursor text: String?, limit: Int, by caller: Caller) throws -> HeadWindow {
+        var cursor = try text.map { try SyncCursor($0) } ?? SyncCursor(generation: store.generation)
+        if cursor.generation != store.generation { cursor = SyncCursor(generation: store.generation) }
+        return try store.read { store in
+            let now = try (moved: self.store.moved, userRev: store.user(caller.user)?.rev ?? 0)
+            var pass = cursor.pass ?? .init(moved: now.moved, userRev: now.userRev, below: .max)
+            let candidates = try conversations(of: caller.user, in: store)
+                .filter { row, member in
+                    row.moved <= pass.moved && row.moved < pass.below
+                        && (row.moved > cursor.moved || (member?.userRev ?? 0) > cursor.userRev)
+                }
+                .sorted { $0.row.moved > $1.row.moved }
+
+            // Several conversations of one commit share its number: a window never ends between them.
+            var count = min(limit, candidates.count)
+            while count < candidates.count, count > 0, candidates[count].row.moved == candidates[count - 1].row.moved {
+                count += 1
+            }
+            let heads = try candidates.prefix(count).compactMap { row, member in
+                try headOrTombstone(of: row, member, for: caller, in: store)
+            }
+            let isDone = count == candidates.count
+            if isDone {
+                cursor = SyncCursor(generation: self.store.generation, moved: pass.moved, userRev: pass.userRev)
+            } else {
+                pass.below = candidates[count - 1].row.moved
+                cursor.pass = pass
+            }
+            return HeadWindow(heads: heads, cursor: cursor.text, isDone: isDone)
+        }
+    }
+
+    /// The caller's conversations, newest activity first: at most `limit` that moved before `below`.
+    package func recents(
+        kind: ConversationKind?, limit: Int, cursor: String?, by caller: Caller
+    ) throws -> (heads: [ConversationHead], next: String?) {
+        guard (1...limits.pageSize).contains(limit) else {
+            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+        }
+        let bound = try cursor.map { try RecentsCursor($0) }
+        return try store.read { store in
+            let candidates = try conversations(of: caller.user, in: store)
+                .filter { row, member in
+                    !row.isDeleted && row.id.kind.traits.hasRecents && (kind == nil || row.id.kind == kind)
+                        && row.head > 0 && (bound.map { RecentsCursor(row) < $0 } ?? true)
+                }
+                .sorted { RecentsCursor($0.row) > RecentsCursor($1.row) }
+            var heads: [ConversationHead] = []
+            var last: ConversationRow?
+            for (row, _) in candidates {
+                if heads.count == limit { return (heads, last.map { RecentsCursor($0).text }) }
+                last = row
+                guard let access = try? access(to: row, for: caller, in: store), !access.visible.isEmpty else { continue }
+                heads.append(try head(of: access, for: caller.user, in: store))
+            }
+            return (heads, nil)
+        }
+    }
+
+    /// What some logs have that the caller's device has not: at most 500 messages each and 2,000 in all; where more was
+    /// missed, the newest page, and a gap stays below it.
+    package func syncLogs(_ positions: [LogPosition], by caller: Caller) throws -> [LogSyncAnswer] {
+        try store.read { store in
+            var budget = Self.syncMessagesInAll
+            return try positions.map { position in
+                let id = position.conversation.log.absolute(for: caller.user)
+                do {
+                    let access = try access(to: id, for: caller, in: store)
+                    let sync = try syncLog(position, access, limit: min(Self.syncMessages, budget), caller, store)
+                    budget -= sync.page.messages.count
+                    return LogSyncAnswer(conversation: position.conversation, result: .success(sync))
+                } catch let error as ChatError where error.status < 500 {
+                    return LogSyncAnswer(conversation: position.conversation, result: .failure(error))
+                }
+            }
+        }
+    }
+
+    private func syncLog(
+        _ position: LogPosition, _ access: Access, limit: Int, _ caller: Caller, _ store: any StoreReader
+    ) throws -> LogSync {
+        let pages = PageReader(access: access, store: store, reader: caller.user, sort: .oldestFirst, filter: .all)
+        let state = access.state
+        let isSameLog = position.epoch == state.epoch && position.seq <= state.head
+        let missed = isSameLog ? state.head - position.seq : .max
+        let page =
+            missed <= Int64(limit)
+            ? try pages.newer(than: position.seq, before: nil, limit: limit)
+            : try pages.older(than: state.head + 1, limit: min(limit, limits.pageSize))
+        return LogSync(page: page, changes: [], changedThrough: state.rev, mustRefetch: false)
+    }
+
+    // MARK: Conversations of a user
+
+    /// Every conversation a user has to do with: those that list them, and the channels of their communities.
+    func conversations(
+        of user: UserID, in store: any StoreReader
+    ) throws -> [(row: ConversationRow, member: MemberRow?)] {
+        var found: [(row: ConversationRow, member: MemberRow?)] = []
+        var channelMembers: [Int64: MemberRow] = [:]
+        var communities: [(row: ConversationRow, member: MemberRow)] = []
+        for member in try store.memberships(of: user) {
+            guard let row = try store.conversation(numbered: member.conversation) else { continue }
+            if row.id.isCommunityItself {
+                communities.append((row, member))
+            } else if row.id.kind == .community {
+                channelMembers[row.number] = member
+            } else {
+                found.append((row, member))
+            }
+        }
+        for (community, outer) in communities {
+            var after: Identifier?
+            while case let channels = try store.channels(of: community.id.target, after: after, limit: 500),
+                let last = channels.last
+            {
+                for channel in channels {
+                    var member = channelMembers[channel.number]
+                    // What they change in the community, joining above all, concerns each of its channels.
+                    if outer.userRev > member?.userRev ?? 0 {
+                        member = member ?? MemberRow(conversation: channel.number, user: user, standing: .reader)
+                        member?.userRev = outer.userRev
+                    }
+                    found.append((channel, member))
+                }
+                after = last.id.part
+            }
+        }
+        return found
+    }
+
+    private func access(to row: ConversationRow, for caller: Caller, in store: any StoreReader) throws -> Access {
+        try Access(to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation)
+    }
+
+    /// A deleted conversation's head says that the caller is no member, so that a device that was away forgets it.
+    private func headOrTombstone(
+        of row: ConversationRow, _ member: MemberRow?, for caller: Caller, in store: any StoreReader
+    ) throws -> ConversationHead? {
+        guard !row.isDeleted else {
+            let state = LogHead(
+                epoch: row.epoch(in: self.store.generation), view: row.view, head: 0, firstSeq: 1, n: 0, rev: 0)
+            return ConversationHead(
+                conversation: row.id.relative(to: caller.user), state: state, isMember: false,
+                userRev: member?.userRev ?? 0)
+        }
+        do {
+            return try head(of: access(to: row, for: caller, in: store), for: caller.user, in: store)
+        } catch let error as ChatError where error.code == .unknownConversation {
+            return nil
+        }
+    }
+}
+
+/// Where a pass of `sync` stands, or the last one ended.
+private struct SyncCursor {
+    var generation: UInt64
+    var moved: Int64 = 0
+    var userRev: Int64 = 0
+    /// A pass under way.
+    var pass: Pass?
+
+    struct Pass {
+        /// What the pass looks at: as it was when it began.
+        var moved: Int64
+        var userRev: Int64
+        /// Conversations from here on were given.
+        var below: Int64
+    }
+
+    init(generation: UInt64, moved: Int64 = 0, userRev: Int64 = 0) {
+        self.generation = generation
+        self.moved = moved
+        self.userRev = userRev
+    }
+
+    init(_ text: String) throws(ChatError) {
+        let numbers = text.split(separator: ".").map { UInt64($0, radix: 36) }
+        guard numbers.count == 3 || numbers.count == 6, !numbers.contains(nil),
+            case let values = numbers.compactMap({ $0 }), values.dropFirst().allSatisfy({ $0 <= Int64.max })
+        else { throw .invalidParameter("cursor", "must be one that sync gave, as it was") }
+        generation = values[0]
+        moved = Int64(values[1])
+        userRev = Int64(values[2])
+        if values.count == 6 {
+            pass = Pass(moved: Int64(values[3]), userRev: Int64(values[4]), below: Int64(values[5]))
+        }
+    }
+
+    var text: String {
+        var values = [generation, UInt64(moved), UInt64(userRev)]
+        if let pass { values += [UInt64(pass.moved), UInt64(pass.userRev), UInt64(pass.below)] }
+        return values.map { String($0, radix: 36) }.joined(separator: ".")
+    }
+}
+
+/// A place in the list of recent conversations: the time of the last message, then the conversation's number.
+private struct RecentsCursor: Comparable {
+    var time: Timetoken
+    var number: Int64
+
+    init(_ row: ConversationRow) {
+        time = row.timetoken
+        number = row.number
+    }
+
+    init(_ text: String) throws(ChatError) {
+        let parts = text.split(separator: ".").map { UInt64($0, radix: 36) }
+        guard parts.count == 2, let time = parts[0], let number = parts[1], number <= Int64.max else {
+            throw .invalidParameter("cursor", "must be one that the list gave, as it was")
+        }
+        self.time = Timetoken(rawValue: time)
+        self.number = Int64(number)
+    }
+
+    var text: String { "\(String(time.rawValue, radix: 36)).\(String(number, radix: 36))" }
+
+    static func < (a: RecentsCursor, b: RecentsCursor) -> Bool {
+        (a.time, a.number) < (b.time, b.number)
+    }
+}

@@ -1,0 +1,72 @@
+package import Foundation
+package import ScrollbackModel
+
+/// What a user may change about themselves; what is absent stays as it is.
+package struct ProfileChange: Hashable, Sendable {
+    package var name: String?
+    package var avatar: String?
+    package var metadata: RawJSON?
+
+    package init(name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil) {
+        self.name = name
+        self.avatar = avatar
+        self.metadata = metadata
+    }
+}
+
+extension Engine {
+    /// Profiles of the users that have one, at most 100 at once; the others are left out.
+    package func users(_ ids: [UserID]) throws -> [UserProfile] {
+        guard (1...limits.pageSize).contains(ids.count) else {
+            throw ChatError.invalidParameter("users", "must have 1...\(limits.pageSize) elements", limit: limits.pageSize)
+        }
+        return try store.read { store in
+            var seen: Set<UserID> = []
+            return try ids.filter { seen.insert($0).inserted }.compactMap { try store.user($0)?.profile }
+        }
+    }
+
+    package func user(_ id: UserID) throws -> UserProfile {
+        guard let row = try store.read({ try $0.user(id) }) else {
+            throw ChatError(.unknownUser, "there is no profile of \(id)")
+        }
+        return row.profile
+    }
+
+    /// Changes a profile: one's own, or as an administrator anybody's.
+    package func putUser(
+        _ id: UserID, _ change: ProfileChange, by caller: Caller, completion: @escaping Completion<UserProfile>
+    ) {
+        guard caller.user == id || caller.isAdmin else {
+            return completion(.failure(ChatError(.forbidden, "only \(id) or an administrator changes this profile")))
+        }
+        log.submit({ transaction in
+            var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
+            row.profile.name = change.name ?? row.profile.name
+            row.profile.avatar = change.avatar ?? row.profile.avatar
+            row.profile.metadata = change.metadata ?? row.profile.metadata
+            try transaction.store.put(row)
+            transaction.publish(.userChanged(row.profile))
+            return row.profile
+        }, completion: completion)
+    }
+
+    /// Refuses every token of a user that was issued until now, and closes their connections.
+    package func revokeTokens(of id: UserID, by caller: Caller, completion: @escaping Completion<Void>) {
+        guard caller.isAdmin else {
+            return completion(.failure(ChatError(.forbidden, "revoking tokens takes an administrator")))
+        }
+        log.submit({ [clock] transaction in
+            var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
+            row.revokedAt = clock()
+            try transaction.store.put(row)
+            transaction.publish(.revoked(id))
+        }, completion: completion)
+    }
+
+    /// Refuses a token that was issued before its user's tokens were revoked.
+    package func checkNotRevoked(_ user: UserID, issuedAt: Date) throws {
+        guard let revokedAt = try store.read({ try $0.user(user)?.revokedAt }), issuedAt <= revokedAt else { return }
+        throw ChatError(.tokenRevoked, "the token was revoked: ask for a new one")
+    }
+}

@@ -1,0 +1,52 @@
+package import ScrollbackModel
+
+/// How to ask for a gap: a page that begins at one of its ends, or inside where somebody is looking.
+package struct GapRequest: Hashable, Sendable {
+    package enum Direction: Hashable, Sendable { case older, newer }
+
+    package var gap: SeqRange
+    /// The page begins next to this place, which it leaves out.
+    package var anchor: Seq
+    package var direction: Direction
+    /// How many messages, at most 100.
+    package var limit: Int
+
+    package init(gap: SeqRange, anchor: Seq, direction: Direction, limit: Int) {
+        self.gap = gap
+        self.anchor = anchor
+        self.direction = direction
+        self.limit = limit
+    }
+
+    package var query: HistoryQuery {
+        HistoryQuery(direction == .older ? .before(.seq(anchor)) : .after(.seq(anchor)), limit: limit)
+    }
+}
+
+extension LogState {
+    /// The gap nearest a place, older before newer at the same distance, and how to ask for it from the side that is nearest.
+    package func gapToFill(nearest place: Seq, limit: Int = Limits.standard.pageSize) -> GapRequest? {
+        let older = gaps.last(atOrBelow: place)
+        let newer = gaps.first(atOrAbove: place)
+        switch (older, newer) {
+        case (nil, nil): return nil
+        case (let older?, nil): return Self.request(older: older, limit: limit)
+        case (nil, let newer?): return Self.request(newer: newer, limit: limit)
+        case (let older?, let newer?):
+            return place - older.upperBound <= newer.lowerBound - place
+                ? Self.request(older: older, limit: limit) : Self.request(newer: newer, limit: limit)
+        }
+    }
+
+    private static func request(older gap: SeqRange, limit: Int) -> GapRequest {
+        GapRequest(gap: gap, anchor: gap.upperBound + 1, direction: .older, limit: clamp(limit, to: gap))
+    }
+
+    private static func request(newer gap: SeqRange, limit: Int) -> GapRequest {
+        GapRequest(gap: gap, anchor: gap.lowerBound - 1, direction: .newer, limit: clamp(limit, to: gap))
+    }
+
+    private static func clamp(_ limit: Int, to gap: SeqRange) -> Int {
+        min(limit, Limits.standard.pageSize, gap.count)
+    }
+}

@@ -1,0 +1,67 @@
+package import Foundation
+package import ScrollbackModel
+
+extension Outbox {
+    /// The server answered for a message, on this connection or an earlier one.
+    ///
+    /// A success is true whenever it comes. A refusal counts only while the message is in flight; a temporary one keeps the
+    /// message at the head of its lane, so that nothing overtakes it. A request that got no answer is no refusal:
+    /// ``disconnected()`` queues it again.
+    package mutating func answered(
+        _ id: MessageID, _ result: Result<SendResult, ChatError>, now: Date,
+        using generator: inout some RandomNumberGenerator
+    ) -> Effects {
+        var steps = Steps()
+        guard let item = self[id] else { return effects(of: steps) }
+        switch result {
+        case .success:
+            remove(id, &steps)
+        case .failure(let error):
+            guard item.state == .sending else { return effects(of: steps) }
+            let next: OutboxItem.State
+            if error.isTemporary {
+                let wait = error.retryAfter ?? backoff.wait(afterFailures: item.attempts, using: &generator)
+                next = .waiting(until: now + wait)
+            } else {
+                next = .failed(error)
+            }
+            update(id, &steps) { $0.state = next }
+        }
+        pump(item.conversation, now, &steps)
+        return effects(of: steps)
+    }
+
+    /// Somebody asks to try again now: under the same id, at its old place.
+    package mutating func retry(_ id: MessageID, now: Date) -> Effects {
+        var steps = Steps()
+        guard let item = self[id] else { return effects(of: steps) }
+        switch item.state {
+        case .sending, .queued: break
+        case .waiting, .failed: update(id, &steps) { $0.state = .queued }
+        }
+        pump(item.conversation, now, &steps)
+        return effects(of: steps)
+    }
+
+    /// What became of a wish to cancel.
+    package enum Cancellation: Hashable, Sendable {
+        /// It never left this device and never will.
+        case cancelled
+        /// It will not be sent again, but an earlier attempt may have been stored: a recall makes sure.
+        case mayHaveBeenStored
+        /// It is in flight; its answer decides.
+        case inFlight
+        /// There is no such message in the outbox.
+        case unknown
+    }
+
+    /// Takes a message out, unless it is in flight.
+    package mutating func cancel(_ id: MessageID, now: Date) -> (Cancellation, Effects) {
+        var steps = Steps()
+        guard let item = self[id] else { return (.unknown, effects(of: steps)) }
+        guard item.state != .sending else { return (.inFlight, effects(of: steps)) }
+        remove(id, &steps)
+        pump(item.conversation, now, &steps)
+        return (item.isFrozen ? .mayHaveBeenStored : .cancelled, effects(of: steps))
+    }
+}

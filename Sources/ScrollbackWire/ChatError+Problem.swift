@@ -1,0 +1,65 @@
+package import ScrollbackModel
+
+extension ChatError {
+    /// Problem details (RFC 9457), with our members beside the standard ones.
+    package func writeProblem(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("type", "about:blank")
+            writer.field("title", code.rawValue)
+            writer.field("status", status)
+            writer.field("detail", message)
+            writeMembers(to: &writer)
+        }
+    }
+
+    /// Our members.
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.field("code", code.rawValue)
+        writer.field("temporary", isTemporary)
+        writer.field("parameter", parameter)
+        writer.field("limit", limit)
+        writer.field("retryAfter", retryAfter)
+    }
+
+    package init(problem reader: inout JSONReader) throws(ChatError) {
+        var fields = ProblemFields()
+        try reader.object { (name, value) throws(ChatError) in
+            if try !fields.read(name, &value) { try value.skip() }
+        }
+        self = fields.error
+    }
+}
+
+/// The members of a problem as they come, beside others.
+package struct ProblemFields {
+    var code: ChatError.Code?
+    var message: String?
+    var parameter: String?
+    var limit: Int?
+    var retryAfter: Double?
+    var isTemporary: Bool?
+    var status: Int?
+
+    package init() {}
+
+    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+        switch name {
+        case "code": code = ChatError.Code(rawValue: try value.string())
+        case "detail": message = try value.string()
+        case "parameter": parameter = try value.string()
+        case "limit": limit = Int(try value.integer())
+        case "retryAfter": retryAfter = try value.double()
+        case "temporary": isTemporary = try value.bool()
+        case "status": status = Int(try value.integer())
+        default: return false
+        }
+        return true
+    }
+
+    package var error: ChatError {
+        let status = status ?? 500
+        return ChatError(
+            code: code ?? .internalError, message: message ?? "the server gave no reason", parameter: parameter,
+            limit: limit, retryAfter: retryAfter, isTemporary: isTemporary ?? (status >= 500), status: status)
+    }
+}

@@ -1,0 +1,224 @@
+package import ScrollbackModel
+
+/// What a device sends over the WebSocket, one JSON object a text frame.
+package enum ClientFrame: Sendable {
+    case hello(Hello)
+    case request(ref: Int64, ClientRequest)
+
+    package struct Hello: Sendable {
+        package var token: String
+        /// Names this device among the user's; another connection of the same device replaces the first.
+        package var device: String
+        /// Where the last pass of `sync` ended.
+        package var cursor: String?
+
+        package init(token: String, device: String, cursor: String?) {
+            self.token = token
+            self.device = device
+            self.cursor = cursor
+        }
+    }
+
+    /// The subprotocol both sides name in the handshake.
+    package static let subprotocol = "scrollback.v1.json"
+}
+
+/// A request, answered by one `result` or `error` with the same `ref`.
+package enum ClientRequest: Sendable {
+    case send(ConversationID, Submission)
+    case history(ConversationID, HistoryQuery)
+    case read(ConversationID, seq: Seq, epoch: Epoch)
+    /// The next window of what moved.
+    case syncWindow(cursor: String?, limit: Int)
+    /// What these logs have that the device has not.
+    case syncLogs([LogPosition])
+    /// The full stream of community channels and rooms.
+    case subscribe([ConversationID])
+    case unsubscribe([ConversationID])
+    /// Foreground or background.
+    case activity(isActive: Bool)
+    /// A fresh token, before the old one expires.
+    case token(String)
+    case ping
+
+    /// The most logs one `sync` asks about.
+    package static let maximumPositions = 100
+    package static let maximumWindow = 100
+}
+
+extension ClientFrame {
+    package func encoded() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            switch self {
+            case .hello(let hello):
+                writer.field("type", "hello")
+                writer.field("token", hello.token)
+                writer.field("device", hello.device)
+                writer.field("cursor", hello.cursor)
+            case .request(let ref, let request):
+                writer.field("type", request.name)
+                writer.field("ref", ref)
+                request.writeMembers(to: &writer)
+            }
+        }
+        return writer.bytes
+    }
+
+    /// - Throws: `malformed` when it is not a JSON object with a known `type`; else an error about the member that is
+    ///   wrong, with the frame's `ref` where it has one.
+    package static func decode(_ bytes: [UInt8], limits: Limits) throws(RequestError) -> ClientFrame {
+        var fields = Fields()
+        do {
+            var reader = try JSONReader(bytes)
+            // The type and the ref first, wherever they stand: what the other members mean depends on them.
+            var first = reader
+            try first.object { (name, value) throws(ChatError) in
+                switch name {
+                case "type": fields.type = try value.string()
+                case "ref": fields.ref = try value.integer()
+                default: try value.skip()
+                }
+            }
+            try first.end()
+            try reader.object { (name, value) throws(ChatError) in try fields.read(name, &value) }
+            return try fields.frame(limits: limits)
+        } catch {
+            throw RequestError(ref: fields.ref, error: error)
+        }
+    }
+}
+
+/// Why a frame was not understood, and which request it was.
+package struct RequestError: Error {
+    package var ref: Int64?
+    package var error: ChatError
+}
+
+extension ClientRequest {
+    var name: String {
+        switch self {
+        case .send: "send"
+        case .history: "history"
+        case .read: "read"
+        case .syncWindow, .syncLogs: "sync"
+        case .subscribe: "subscribe"
+        case .unsubscribe: "unsubscribe"
+        case .activity: "activity"
+        case .token: "token"
+        case .ping: "ping"
+        }
+    }
+
+    func writeMembers(to writer: inout JSONWriter) {
+        switch self {
+        case .send(let conversation, let submission):
+            writer.field("conversation", conversation)
+            writer.key("message")
+            writer.object { submission.writeMembers(to: &$0) }
+        case .history(let conversation, let query):
+            writer.field("conversation", conversation)
+            for (name, values) in query.parameters.values.sorted(by: { $0.key < $1.key }) {
+                writer.key(name)
+                if values.count == 1, !["types", "excludedTypes", "customTypes", "senders"].contains(name) {
+                    writer.value(values[0])
+                } else {
+                    writer.array(values) { $0.value($1) }
+                }
+            }
+        case .read(let conversation, let seq, let epoch):
+            writer.field("conversation", conversation)
+            writer.field("seq", seq)
+            writer.field("epoch", epoch)
+        case .syncWindow(let cursor, let limit):
+            writer.field("cursor", cursor)
+            writer.field("limit", limit)
+        case .syncLogs(let positions):
+            writer.key("positions")
+            writer.array(positions) { $1.write(to: &$0) }
+        case .subscribe(let conversations), .unsubscribe(let conversations):
+            writer.key("conversations")
+            writer.array(conversations) { $0.value($1.description) }
+        case .activity(let isActive): writer.field("active", isActive)
+        case .token(let token): writer.field("token", token)
+        case .ping: break
+        }
+    }
+}
+
+/// The members of a frame as they come.
+private struct Fields {
+    var type: String?
+    var ref: Int64?
+    var token: String?
+    var device: String?
+    var cursor: String?
+    var conversation: ConversationID?
+    var conversations: [ConversationID]?
+    var message: SubmissionFields?
+    var history = HistoryParameters([:])
+    var positions: [LogPosition]?
+    var seq: Seq?
+    var epoch: Epoch?
+    var limit: Int64?
+    var isActive: Bool?
+
+    mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) {
+        if type == "history", try history.read(name, &value) { return }
+        switch name {
+        case "token": token = try value.string()
+        case "device": device = try Identifier(try value.string(), parameter: "device").text
+        case "cursor": cursor = try value.null() ? nil : value.string()
+        case "conversation": conversation = try value.conversation()
+        case "conversations":
+            conversations = try value.list("conversations", limit: 500) { (id) throws(ChatError) in
+                try id.conversation()
+            }
+        case "message": message = try SubmissionFields(from: &value)
+        case "positions":
+            positions = try value.list("positions", limit: ClientRequest.maximumPositions) {
+                (position) throws(ChatError) in try LogPosition(from: &position)
+            }
+        case "seq": seq = try value.integer()
+        case "epoch": epoch = try value.epoch()
+        case "limit": limit = try value.integer()
+        case "active": isActive = try value.bool()
+        default: try value.skip()
+        }
+    }
+
+    func frame(limits: Limits) throws(ChatError) -> ClientFrame {
+        guard let type else { throw ChatError(.malformed, "a frame must have a type", parameter: "type") }
+        if type == "hello" {
+            return .hello(.init(token: try token.required("token"), device: try device.required("device"), cursor: cursor))
+        }
+        return .request(ref: try ref.required("ref"), try request(type, limits: limits))
+    }
+
+    private func request(_ type: String, limits: Limits) throws(ChatError) -> ClientRequest {
+        switch type {
+        case "send":
+            let submission = try Submission(from: try message.required("message"), limits: limits)
+            return .send(try conversation.required("conversation"), submission)
+        case "history": return .history(try conversation.required("conversation"), try history.query())
+        case "read":
+            return .read(
+                try conversation.required("conversation"), seq: try seq.required("seq"),
+                epoch: try epoch.required("epoch"))
+        case "sync":
+            if let positions { return .syncLogs(positions) }
+            let limit = limit ?? 50
+            guard (1...Int64(ClientRequest.maximumWindow)).contains(limit) else {
+                throw .invalidParameter(
+                    "limit", "must be in 1...\(ClientRequest.maximumWindow)", limit: ClientRequest.maximumWindow)
+            }
+            return .syncWindow(cursor: cursor, limit: Int(limit))
+        case "subscribe": return .subscribe(try conversations.required("conversations"))
+        case "unsubscribe": return .unsubscribe(try conversations.required("conversations"))
+        case "activity": return .activity(isActive: try isActive.required("active"))
+        case "token": return .token(try token.required("token"))
+        case "ping": return .ping
+        default: throw ChatError(.unknownOperation, "there is no request \"\(type)\"", parameter: "type")
+        }
+    }
+}

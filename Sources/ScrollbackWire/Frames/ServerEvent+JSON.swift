@@ -1,0 +1,185 @@
+package import ScrollbackModel
+
+extension ServerEvent {
+    package func encoded() -> [UInt8] {
+        ServerFrame.frame(name) { writeMembers(to: &$0) }
+    }
+
+    private var name: String {
+        switch self {
+        case .message, .transient: "message"
+        case .changed: "changed"
+        case .head: "head"
+        case .read, .peerRead: "read"
+        case .conversation: "conversation"
+        case .member: "member"
+        case .user: "user"
+        case .resync: "resync"
+        }
+    }
+
+    private func writeMembers(to writer: inout JSONWriter) {
+        writer.field("conversation", conversation)
+        switch self {
+        case .message(let message):
+            writer.key("message")
+            message.write(to: &writer)
+        case .transient(let message):
+            writer.key("message")
+            writer.object { message.writeMembers(to: &$0) }
+        case .changed(_, let epoch, let change):
+            writer.field("epoch", epoch)
+            writer.key("change")
+            change.write(to: &writer)
+        case .head(_, let epoch, let seq, let n, let rev):
+            writer.field("epoch", epoch)
+            writer.field("seq", seq)
+            writer.field("n", n)
+            writer.field("rev", rev)
+        case .read(_, let summary):
+            summary.writeMembers(to: &writer)
+        case .peerRead(_, let user, let seq):
+            writer.field("user", user)
+            writer.field("readSeq", seq)
+        case .conversation(_, let isDeleted):
+            writer.field("deleted", isDeleted)
+        case .member(_, let user, let role):
+            writer.field("user", user)
+            writer.field("role", role?.rawValue ?? "none")
+        case .user(let profile):
+            writer.key("profile")
+            profile.write(to: &writer)
+        case .resync: break
+        }
+    }
+
+    /// - Returns: nothing for a type this version does not know.
+    static func decode(_ name: String, _ reader: inout JSONReader) throws(ChatError) -> ServerEvent? {
+        guard
+            ["message", "changed", "head", "read", "conversation", "member", "user", "resync"].contains(name)
+        else { return nil }
+        var whole = reader
+        var fields = EventFields()
+        try reader.object { (name, value) throws(ChatError) in try fields.read(name, &value) }
+        func conversation() throws(ChatError) -> ConversationID { try fields.conversation.required("conversation") }
+        switch name {
+        case "message":
+            let message = try fields.message.required("message")
+            return message.isStored ? .message(try message.message()) : .transient(try message.transient())
+        case "changed":
+            return .changed(
+                try conversation(), try fields.epoch.required("epoch"), try fields.change.required("change"))
+        case "head":
+            return .head(
+                try conversation(), try fields.epoch.required("epoch"), seq: try fields.seq.required("seq"),
+                n: try fields.n.required("n"), rev: try fields.rev.required("rev"))
+        case "read":
+            if let user = fields.user {
+                return .peerRead(try conversation(), user, try fields.readSeq.required("readSeq"))
+            }
+            return .read(try conversation(), try ReadSummary(from: &whole))
+        case "conversation": return .conversation(try conversation(), isDeleted: fields.isDeleted)
+        case "member":
+            return .member(
+                try conversation(), try fields.user.required("user"), fields.role.flatMap(Role.init(rawValue:)))
+        case "user": return .user(try fields.profile.required("profile"))
+        default: return .resync(fields.conversation)
+        }
+    }
+}
+
+private struct EventFields {
+    var conversation: ConversationID?
+    var message: MessageFields?
+    var change: LogChange?
+    var epoch: Epoch?
+    var seq: Seq?
+    var n: Int64?
+    var rev: Int64?
+    var readSeq: Seq?
+    var user: UserID?
+    var role: String?
+    var isDeleted = false
+    var profile: UserProfile?
+
+    mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) {
+        switch name {
+        case "conversation": conversation = try value.conversation()
+        case "message":
+            var message = MessageFields()
+            try value.object { (name, value) throws(ChatError) in try message.read(name, &value) }
+            self.message = message
+        case "change": change = try LogChange(from: &value)
+        case "epoch": epoch = try value.epoch()
+        case "seq": seq = try value.integer()
+        case "n": n = try value.integer()
+        case "rev": rev = try value.integer()
+        case "readSeq": readSeq = try value.integer()
+        case "user": user = try value.user()
+        case "role": role = try value.string()
+        case "deleted": isDeleted = try value.bool()
+        case "profile": profile = try UserProfile(from: &value)
+        default: try value.skip()
+        }
+    }
+}
+
+extension UserProfile {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("user", id)
+            writer.field("name", name)
+            writer.field("avatar", avatar)
+            writer.field("metadata", metadata)
+        }
+    }
+
+    /// - Throws: `invalid-parameter` when a member is out of range.
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var user: UserID?
+        var fields = ProfileFields()
+        try reader.object { (name, value) throws(ChatError) in
+            if name == "user" {
+                user = try value.user()
+            } else if try !fields.read(name, &value) {
+                try value.skip()
+            }
+        }
+        self.init(
+            id: try user.required("user"), name: fields.name, avatar: fields.avatar, metadata: fields.metadata)
+    }
+}
+
+/// The members of a profile as they come.
+package struct ProfileFields {
+    package var name: String?
+    package var avatar: String?
+    package var metadata: RawJSON?
+
+    package init() {}
+
+    package mutating func read(_ field: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+        switch field {
+        case "name": name = try value.null() ? nil : value.text("name", 128)
+        case "avatar": avatar = try value.null() ? nil : value.text("avatar", 2048)
+        case "metadata":
+            if try value.null() { return true }
+            let json = try value.raw()
+            guard json.isObject else { throw .invalidParameter("metadata", "must be a JSON object") }
+            metadata = json
+        default: return false
+        }
+        return true
+    }
+}
+
+extension JSONReader {
+    /// A text of at most so many bytes of UTF-8.
+    package mutating func text(_ parameter: String, _ limit: Int) throws(ChatError) -> String {
+        let text = try string()
+        guard text.utf8.count <= limit else {
+            throw .invalidParameter(parameter, "must be at most \(limit) bytes of UTF-8", limit: limit)
+        }
+        return text
+    }
+}

@@ -1,0 +1,198 @@
+import Foundation
+package import ScrollbackModel
+
+/// The parameters of a history request by name, whichever door they came by: a URL's query or a frame's members.
+package struct HistoryParameters {
+    package var values: [String: [String]]
+
+    package init(_ values: [String: [String]]) {
+        self.values = values
+    }
+
+    package static let names: Set<String> = [
+        "before", "after", "around", "from", "to", "cursor", "limit", "beforeLimit", "afterLimit", "sort", "types",
+        "excludedTypes", "customTypes", "senders", "mentionsMe",
+    ]
+
+    /// Reads one member of a frame, if it is a parameter: a string, a number, true or false, or a list of strings.
+    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+        guard Self.names.contains(name) else { return false }
+        let json = try value.raw()
+        var inner = JSONReader(json.text)
+        switch json.text.utf8.first {
+        case UInt8(ascii: "["):
+            values[name] = try inner.list(name, limit: 100) { (element) throws(ChatError) in try element.string() }
+        case UInt8(ascii: "\""): values[name] = [try inner.string()]
+        case UInt8(ascii: "n"): break
+        case UInt8(ascii: "{"): throw .invalidParameter(name, "must be a string, a number or a list of strings")
+        default: values[name] = [json.text]
+        }
+        return true
+    }
+
+    /// - Throws: `invalid-parameter` naming what is wrong.
+    package func query() throws(ChatError) -> HistoryQuery {
+        if let cursor = try one("cursor") {
+            guard values.keys.allSatisfy({ $0 == "cursor" || $0 == "limit" }) else {
+                throw .invalidParameter("cursor", "holds the rest of the question: give nothing else but limit")
+            }
+            return HistoryQuery(.cursor(HistoryCursor(rawValue: cursor)), limit: try number("limit") ?? 20)
+        }
+        var filter = MessageFilter()
+        filter.types = try types("types")
+        filter.excludedTypes = try types("excludedTypes")
+        filter.customTypes = list("customTypes").map { Set($0.map { $0.isEmpty ? nil : $0 }) }
+        if let senders = list("senders") {
+            filter.senders = []
+            for sender in senders { filter.senders?.insert(try UserID(sender, parameter: "senders")) }
+        }
+        filter.mentionsMe = try flag("mentionsMe") ?? false
+        let anchor = try anchor()
+        if case .around = anchor, values["limit"] != nil {
+            throw .invalidParameter("limit", "does not go with around: give beforeLimit and afterLimit")
+        }
+        return HistoryQuery(
+            anchor, limit: try number("limit") ?? 20, sort: try sort() ?? .newestFirst, filter: filter)
+    }
+
+    private func anchor() throws(ChatError) -> Anchor {
+        let given = ["before", "after", "around", "from"].filter { values[$0] != nil }
+        guard given.count <= 1 else {
+            throw .invalidParameter(given[1], "does not go with \(given[0]): give at most one anchor")
+        }
+        guard let name = given.first else {
+            if values["to"] != nil { throw .invalidParameter("from", "is missing: from and to go together") }
+            try refuse(["beforeLimit", "afterLimit"], without: "around")
+            return .before(.latest)
+        }
+        let point = try Self.point(try one(name) ?? "", name)
+        if name != "around" { try refuse(["beforeLimit", "afterLimit"], without: "around") }
+        if name != "from", values["to"] != nil {
+            throw .invalidParameter("to", "goes with from only")
+        }
+        switch name {
+        case "before": return .before(point)
+        case "after": return .after(point)
+        case "around":
+            return .around(point, before: try number("beforeLimit") ?? 10, after: try number("afterLimit") ?? 10)
+        default:
+            guard let end = try one("to") else { throw .invalidParameter("to", "is missing: from and to go together") }
+            return .between(point, try Self.point(end, "to"))
+        }
+    }
+
+    private func refuse(_ names: [String], without other: String) throws(ChatError) {
+        for name in names where values[name] != nil {
+            throw .invalidParameter(name, "goes with \(other) only")
+        }
+    }
+
+    static func point(_ text: String, _ parameter: String) throws(ChatError) -> HistoryPoint {
+        switch text {
+        case "latest": return .latest
+        case "earliest": return .earliest
+        case "firstUnread": return .firstUnread
+        default: break
+        }
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        switch (parts[0], parts.count) {
+        case ("seq", 2):
+            guard let seq = Seq(parts[1]), seq >= 1 else {
+                throw .invalidParameter(parameter, "must be seq:N with N of 1 or above")
+            }
+            return .seq(seq)
+        case ("timetoken", 2): return .timetoken(try Timetoken(parts[1], parameter: parameter))
+        case ("id", 2): return .id(try MessageID(parts[1], parameter: parameter))
+        default:
+            guard let date = try? Date(iso8601: text, parameter: parameter) else {
+                throw .invalidParameter(
+                    parameter,
+                    "must be seq:N, timetoken:N, id:UUID, an ISO 8601 time, latest, earliest or firstUnread")
+            }
+            return .date(date)
+        }
+    }
+
+    private func one(_ name: String) throws(ChatError) -> String? {
+        guard let given = values[name] else { return nil }
+        guard given.count == 1 else { throw .invalidParameter(name, "must be given once") }
+        return given[0]
+    }
+
+    /// A list: given several times, or once with commas.
+    private func list(_ name: String) -> [String]? {
+        values[name].map { given in
+            given.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        }
+    }
+
+    private func types(_ name: String) throws(ChatError) -> Set<MessageType>? {
+        guard let given = list(name) else { return nil }
+        var types: Set<MessageType> = []
+        for type in given { types.insert(try MessageType(type, parameter: name)) }
+        return types
+    }
+
+    private func number(_ name: String) throws(ChatError) -> Int? {
+        guard let text = try one(name) else { return nil }
+        guard let number = Int(text) else { throw .invalidParameter(name, "must be a whole number") }
+        return number
+    }
+
+    private func flag(_ name: String) throws(ChatError) -> Bool? {
+        guard let text = try one(name) else { return nil }
+        guard text == "true" || text == "false" else { throw .invalidParameter(name, "must be true or false") }
+        return text == "true"
+    }
+
+    private func sort() throws(ChatError) -> Sort? {
+        guard let text = try one("sort") else { return nil }
+        guard let sort = Sort(rawValue: text) else {
+            throw .invalidParameter("sort", "must be newestFirst or oldestFirst")
+        }
+        return sort
+    }
+}
+
+extension HistoryPoint {
+    /// The text form of a point.
+    package var text: String {
+        switch self {
+        case .seq(let seq): "seq:\(seq)"
+        case .timetoken(let time): "timetoken:\(time)"
+        case .id(let id): "id:\(id)"
+        case .date(let date): date.iso8601
+        case .latest: "latest"
+        case .earliest: "earliest"
+        case .firstUnread: "firstUnread"
+        }
+    }
+}
+
+extension HistoryQuery {
+    /// As parameters by name.
+    package var parameters: HistoryParameters {
+        var values: [String: [String]] = [:]
+        switch anchor {
+        case .cursor(let cursor):
+            return HistoryParameters(["cursor": [cursor.rawValue], "limit": [String(limit)]])
+        case .before(let point): values["before"] = [point.text]
+        case .after(let point): values["after"] = [point.text]
+        case .between(let from, let to):
+            values["from"] = [from.text]
+            values["to"] = [to.text]
+        case .around(let point, let before, let after):
+            values["around"] = [point.text]
+            values["beforeLimit"] = [String(before)]
+            values["afterLimit"] = [String(after)]
+        }
+        if values["around"] == nil { values["limit"] = [String(limit)] }
+        values["sort"] = [sort.rawValue]
+        values["types"] = filter.types?.map(\.rawValue).sorted()
+        values["excludedTypes"] = filter.excludedTypes?.map(\.rawValue).sorted()
+        values["customTypes"] = filter.customTypes?.map { $0 ?? "" }.sorted()
+        values["senders"] = filter.senders?.map(\.text).sorted()
+        if filter.mentionsMe { values["mentionsMe"] = ["true"] }
+        return HistoryParameters(values)
+    }
+}

@@ -1,0 +1,159 @@
+package import Foundation
+package import ScrollbackModel
+
+// How the model's small values look in JSON: 64-bit identities are strings, places and counts numbers.
+
+extension JSONReader {
+    package mutating func conversation() throws(ChatError) -> ConversationID { try ConversationID(try string()) }
+    package mutating func user(_ parameter: String = "user") throws(ChatError) -> UserID {
+        try UserID(try string(), parameter: parameter)
+    }
+    package mutating func messageID(_ parameter: String = "id") throws(ChatError) -> MessageID {
+        try MessageID(try string(), parameter: parameter)
+    }
+    package mutating func timetoken() throws(ChatError) -> Timetoken { try Timetoken(try string()) }
+    package mutating func epoch() throws(ChatError) -> Epoch { try Epoch(try string()) }
+    package mutating func date(_ parameter: String) throws(ChatError) -> Date {
+        try Date(iso8601: try string(), parameter: parameter)
+    }
+
+    /// A list of anything, of at most `limit` elements.
+    package mutating func list<Element>(
+        _ parameter: String, limit: Int, _ element: (inout JSONReader) throws(ChatError) -> Element
+    ) throws(ChatError) -> [Element] {
+        var elements: [Element] = []
+        try array { (value) throws(ChatError) in
+            guard elements.count < limit else {
+                throw .invalidParameter(parameter, "must have at most \(limit) elements", limit: limit)
+            }
+            elements.append(try element(&value))
+        }
+        return elements
+    }
+
+    /// A value of an enumeration, named in the error with its choices.
+    package mutating func choice<Value: RawRepresentable & CaseIterable>(
+        _ parameter: String
+    ) throws(ChatError) -> Value where Value.RawValue == String {
+        let text = try string()
+        guard let value = Value(rawValue: text) else {
+            throw .invalidParameter(
+                parameter, "must be one of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return value
+    }
+}
+
+extension Optional {
+    /// What must be there.
+    package func required(_ parameter: String) throws(ChatError) -> Wrapped {
+        guard let self else { throw .invalidParameter(parameter, "is missing") }
+        return self
+    }
+}
+
+extension Mentions {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            if everyone { writer.field("everyone", true) }
+            if !users.isEmpty {
+                writer.key("users")
+                writer.array(users) { $0.value($1.text) }
+            }
+            writer.field("pushText", pushText)
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var everyone = false
+        var users: [UserID] = []
+        var pushText: String?
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "everyone": everyone = try value.bool()
+            case "users":
+                users = try value.list("mentions", limit: Mentions.maximumUsers) { (user) throws(ChatError) in
+                    try user.user("mentions")
+                }
+            case "pushText": pushText = try value.string()
+            default: try value.skip()
+            }
+        }
+        self.init(everyone: everyone, users: users, pushText: pushText)
+        self = try validated()
+    }
+}
+
+extension MessageTraits {
+    /// Only what is switched off is written.
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            if !isStored { writer.field("storeInHistory", false) }
+            if !countsUnread { writer.field("countsUnread", false) }
+            if !notifies { writer.field("notifies", false) }
+            if !updatesRecents { writer.field("updatesRecents", false) }
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        self.init()
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "storeInHistory": isStored = try value.bool()
+            case "countsUnread": countsUnread = try value.bool()
+            case "notifies": notifies = try value.bool()
+            case "updatesRecents": updatesRecents = try value.bool()
+            default: try value.skip()
+            }
+        }
+    }
+}
+
+extension MessageAttributes {
+    package func writeMembers(to writer: inout JSONWriter) {
+        if let mentions {
+            writer.key("mentions")
+            mentions.write(to: &writer)
+        }
+        writer.field("metadata", metadata)
+        writer.field("extra", extra)
+        writer.field("customType", customType)
+        writer.field("push", push)
+        writer.field("replyTo", replyTo)
+        if traits != MessageTraits() {
+            writer.key("flags")
+            traits.write(to: &writer)
+        }
+    }
+
+    /// Reads one member, if it is an attribute.
+    ///
+    /// - Returns: whether it was, and so was consumed.
+    package mutating func readMember(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+        switch name {
+        case "mentions": mentions = try value.null() ? nil : Mentions(from: &value)
+        case "metadata":
+            if try value.null() { return true }
+            let json = try value.raw()
+            guard json.isObject else { throw .invalidParameter("metadata", "must be a JSON object") }
+            metadata = json
+        case "extra": extra = try value.null() ? nil : value.raw()
+        case "customType":
+            if try value.null() { return true }
+            let text = try value.string()
+            guard (1...128).contains(text.utf8.count) else {
+                throw .invalidParameter("customType", "must be 1...128 bytes of UTF-8")
+            }
+            customType = text
+        case "push":
+            if try value.null() { return true }
+            let json = try value.raw()
+            guard json.isObject else { throw .invalidParameter("push", "must be a JSON object") }
+            push = json
+        case "replyTo": replyTo = try value.null() ? nil : value.messageID("replyTo")
+        case "flags": traits = try value.null() ? MessageTraits() : MessageTraits(from: &value)
+        default: return false
+        }
+        return true
+    }
+}

@@ -1,0 +1,144 @@
+package import ScrollbackModel
+
+extension LogHead {
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.field("head", head)
+        writer.field("firstSeq", firstSeq)
+        writer.field("n", n)
+        writer.field("rev", rev)
+        writer.field("epoch", epoch)
+        writer.field("view", view)
+    }
+}
+
+/// The members of a log's head as they come, beside others.
+package struct LogHeadFields {
+    var head: Seq?
+    var firstSeq: Seq?
+    var n: Int64?
+    var rev: Int64?
+    var epoch: Epoch?
+    var view: Int64?
+
+    package init() {}
+
+    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+        switch name {
+        case "head": head = try value.integer()
+        case "firstSeq": firstSeq = try value.integer()
+        case "n": n = try value.integer()
+        case "rev": rev = try value.integer()
+        case "epoch": epoch = try value.epoch()
+        case "view": view = try value.integer()
+        default: return false
+        }
+        return true
+    }
+
+    package func state() throws(ChatError) -> LogHead {
+        LogHead(
+            epoch: try epoch.required("epoch"), view: try view.required("view"), head: try head.required("head"),
+            firstSeq: try firstSeq.required("firstSeq"), n: try n.required("n"), rev: try rev.required("rev"))
+    }
+}
+
+extension SeqRangeSet {
+    /// Pairs of places, both ends included.
+    package func write(to writer: inout JSONWriter) {
+        writer.array(ranges) { writer, range in
+            writer.array([range.lowerBound, range.upperBound]) { $0.value($1) }
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        self.init()
+        var ranges = SeqRangeSet()
+        try reader.array { (pair) throws(ChatError) in
+            let ends = try pair.list("voids", limit: 2) { (end) throws(ChatError) in try end.integer() }
+            guard ends.count == 2, ends[0] <= ends[1] else { throw .invalidParameter("voids", "must be [lower, upper]") }
+            ranges.insert(ends[0]...ends[1])
+        }
+        self = ranges
+    }
+}
+
+extension Coverage {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("lower", lower)
+            writer.field("upper", upper)
+            writer.key("voids")
+            voids.write(to: &writer)
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var lower: Seq?
+        var upper: Seq?
+        var voids = SeqRangeSet()
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "lower": lower = try value.integer()
+            case "upper": upper = try value.integer()
+            case "voids": voids = try SeqRangeSet(from: &value)
+            default: try value.skip()
+            }
+        }
+        self.init(lower: try lower.required("lower"), upper: try upper.required("upper"), voids: voids)
+    }
+}
+
+extension LogPage {
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.key("messages")
+        writer.array(messages) { $1.write(to: &$0) }
+        writer.key(isFiltered ? "scanned" : "covered")
+        coverage.write(to: &writer)
+        writer.field("older", older?.rawValue)
+        writer.field("newer", newer?.rawValue)
+        state.writeMembers(to: &writer)
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var fields = LogPageFields()
+        try reader.object { (name, value) throws(ChatError) in
+            if try !fields.read(name, &value) { try value.skip() }
+        }
+        self = try fields.page()
+    }
+}
+
+/// The members of a page as they come, beside others.
+package struct LogPageFields {
+    var messages: [Message] = []
+    var coverage: Coverage?
+    var isFiltered = false
+    var older: HistoryCursor?
+    var newer: HistoryCursor?
+    var state = LogHeadFields()
+
+    package init() {}
+
+    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+        switch name {
+        case "messages":
+            messages = try value.list("messages", limit: 5_000) { (message) throws(ChatError) in
+                try Message(from: &message)
+            }
+        case "covered": coverage = try Coverage(from: &value)
+        case "scanned":
+            coverage = try Coverage(from: &value)
+            isFiltered = true
+        case "older": older = HistoryCursor(rawValue: try value.string())
+        case "newer": newer = HistoryCursor(rawValue: try value.string())
+        default: return try state.read(name, &value)
+        }
+        return true
+    }
+
+    package func page() throws(ChatError) -> LogPage {
+        LogPage(
+            messages: messages, coverage: try coverage.required("covered"), isFiltered: isFiltered, older: older,
+            newer: newer, state: try state.state())
+    }
+}

@@ -1,0 +1,97 @@
+package import Foundation
+package import ScrollbackModel
+
+extension Submission {
+    /// The body of a send.
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.field("id", id)
+        writer.field("type", content.type)
+        writer.field("content", content.json)
+        attributes.writeMembers(to: &writer)
+    }
+
+    package init(from fields: SubmissionFields, limits: Limits) throws(ChatError) {
+        let type = try fields.type.required("type")
+        let json = try fields.content.required("content")
+        try Self.check(json, "content", limit: limits.contentBytes)
+        let attributes = fields.attributes
+        try Self.check(attributes.metadata, "metadata", limit: limits.attributeBytes)
+        try Self.check(attributes.extra, "extra", limit: limits.attributeBytes)
+        try Self.check(attributes.push, "push", limit: limits.attributeBytes)
+        self.init(
+            id: try fields.id.required("id"), content: try MessageContent(type: type, json: json),
+            attributes: attributes)
+    }
+
+    private static func check(_ json: RawJSON?, _ name: String, limit: Int) throws(ChatError) {
+        guard let json, json.text.utf8.count > limit else { return }
+        throw ChatError(
+            .tooLarge, "\(name) must be at most \(limit) bytes of JSON, is \(json.text.utf8.count)", parameter: name,
+            limit: limit)
+    }
+}
+
+/// The members of a send as they come.
+package struct SubmissionFields {
+    package var id: MessageID?
+    package var type: MessageType?
+    package var content: RawJSON?
+    package var attributes = MessageAttributes()
+    /// Only an import says who sent it and when.
+    package var sender: UserID?
+    package var sentAt: Date?
+
+    package init() {}
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var fields = SubmissionFields()
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "id": fields.id = try value.messageID()
+            case "type": fields.type = try MessageType(try value.string())
+            case "content": fields.content = try value.raw()
+            case "sender": fields.sender = try value.user("sender")
+            case "sentAt": fields.sentAt = try value.date("sentAt")
+            default: if try !fields.attributes.readMember(name, &value) { try value.skip() }
+            }
+        }
+        self = fields
+    }
+}
+
+extension SendResult {
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.field("outcome", outcome.rawValue)
+        writer.field("seq", position?.seq)
+        writer.field("id", id)
+        writer.field("timetoken", timetoken)
+        writer.field("epoch", position?.epoch)
+        writer.field("n", position?.n)
+        writer.field("sentAt", timetoken.date)
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var outcome: Outcome?
+        var id: MessageID?
+        var timetoken: Timetoken?
+        var seq: Seq?
+        var n: Int64?
+        var epoch: Epoch?
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "outcome": outcome = Outcome(rawValue: try value.string())
+            case "seq": seq = try value.integer()
+            case "id": id = try value.messageID()
+            case "timetoken": timetoken = try value.timetoken()
+            case "epoch": epoch = try value.epoch()
+            case "n": n = try value.integer()
+            default: try value.skip()
+            }
+        }
+        var position: Position?
+        if let seq { position = Position(seq: seq, n: try n.required("n"), epoch: try epoch.required("epoch")) }
+        self.init(
+            outcome: try outcome.required("outcome"), id: try id.required("id"),
+            timetoken: try timetoken.required("timetoken"), position: position)
+    }
+}

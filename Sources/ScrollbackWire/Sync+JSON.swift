@@ -1,0 +1,269 @@
+package import ScrollbackModel
+
+extension ConversationHead {
+    /// An entry of the list of recent conversations.
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("conversation", conversation)
+            writer.field("name", name)
+            writer.field("avatar", avatar)
+            writer.field("unread", unread)
+            writer.field("mentions", mentions)
+            state.writeMembers(to: &writer)
+            writer.field("readSeq", readSeq)
+            if let lastMessage {
+                writer.key("lastMessage")
+                lastMessage.write(to: &writer)
+            }
+            writer.field("muted", isMuted)
+            writer.field("pinned", isPinned)
+            writer.field("markedUnread", isMarkedUnread)
+            writer.field("member", isMember)
+            writer.field("userRev", userRev)
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var state = LogHeadFields()
+        var conversation: ConversationID?
+        var name: String?
+        var avatar: String?
+        var unread: Int64 = 0
+        var mentions: Int64 = 0
+        var readSeq: Seq = 0
+        var lastMessage: Message?
+        var isMuted = false
+        var isPinned = false
+        var isMarkedUnread = false
+        var isMember = true
+        var userRev: Int64 = 0
+        try reader.object { (field, value) throws(ChatError) in
+            switch field {
+            case "conversation": conversation = try value.conversation()
+            case "name": name = try value.string()
+            case "avatar": avatar = try value.string()
+            case "unread": unread = try value.integer()
+            case "mentions": mentions = try value.integer()
+            case "readSeq": readSeq = try value.integer()
+            case "lastMessage": lastMessage = try Message(from: &value)
+            case "muted": isMuted = try value.bool()
+            case "pinned": isPinned = try value.bool()
+            case "markedUnread": isMarkedUnread = try value.bool()
+            case "member": isMember = try value.bool()
+            case "userRev": userRev = try value.integer()
+            default: if try !state.read(field, &value) { try value.skip() }
+            }
+        }
+        self.init(
+            conversation: try conversation.required("conversation"), name: name, avatar: avatar,
+            state: try state.state(), unread: unread, mentions: mentions, readSeq: readSeq, lastMessage: lastMessage,
+            isMuted: isMuted, isPinned: isPinned, isMarkedUnread: isMarkedUnread, isMember: isMember, userRev: userRev)
+    }
+}
+
+extension LogPosition {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("conversation", conversation)
+            writer.field("epoch", epoch)
+            writer.field("view", view)
+            writer.field("seq", seq)
+            writer.field("rev", rev)
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var conversation: ConversationID?
+        var epoch: Epoch?
+        var view: Int64 = 0
+        var seq: Seq?
+        var rev: Int64 = 0
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "conversation": conversation = try value.conversation()
+            case "epoch": epoch = try value.epoch()
+            case "view": view = try value.integer()
+            case "seq": seq = try value.integer()
+            case "rev": rev = try value.integer()
+            default: try value.skip()
+            }
+        }
+        self.init(
+            conversation: try conversation.required("conversation"), epoch: try epoch.required("epoch"), view: view,
+            seq: try seq.required("seq"), rev: rev)
+        guard self.seq >= 0 else { throw .invalidParameter("seq", "must be 0 or above") }
+    }
+}
+
+extension LogChange {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("rev", rev)
+            switch self {
+            case .message(let message):
+                writer.key("message")
+                message.write(to: &writer)
+            case .removed(let range, _):
+                writer.key("removed")
+                SeqRangeSet([range]).write(to: &writer)
+            case .invisible: break
+            }
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var rev: Int64?
+        var message: Message?
+        var removed: SeqRange?
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "rev": rev = try value.integer()
+            case "message": message = try Message(from: &value)
+            case "removed": removed = try SeqRangeSet(from: &value).ranges.first
+            default: try value.skip()
+            }
+        }
+        if let message {
+            self = .message(message)
+        } else if let removed {
+            self = .removed(removed, rev: try rev.required("rev"))
+        } else {
+            self = .invisible(rev: try rev.required("rev"))
+        }
+    }
+}
+
+extension LogSync {
+    package func writeMembers(to writer: inout JSONWriter) {
+        page.writeMembers(to: &writer)
+        writer.key("changes")
+        writer.array(changes) { $1.write(to: &$0) }
+        writer.field("changedThrough", changedThrough)
+        if mustRefetch { writer.field("mustRefetch", true) }
+    }
+}
+
+/// What `sync` answers for each conversation asked about.
+package struct LogSyncAnswer: Sendable {
+    package var conversation: ConversationID
+    package var result: Result<LogSync, ChatError>
+
+    package init(conversation: ConversationID, result: Result<LogSync, ChatError>) {
+        self.conversation = conversation
+        self.result = result
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("conversation", conversation)
+            switch result {
+            case .success(let sync): sync.writeMembers(to: &writer)
+            case .failure(let error):
+                writer.key("error")
+                error.writeProblem(to: &writer)
+            }
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var page = LogPageFields()
+        var conversation: ConversationID?
+        var error: ChatError?
+        var changes: [LogChange] = []
+        var changedThrough: Int64 = 0
+        var mustRefetch = false
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "conversation": conversation = try value.conversation()
+            case "error": error = try ChatError(problem: &value)
+            case "changes":
+                changes = try value.list("changes", limit: 5_000) { (change) throws(ChatError) in
+                    try LogChange(from: &change)
+                }
+            case "changedThrough": changedThrough = try value.integer()
+            case "mustRefetch": mustRefetch = try value.bool()
+            default: if try !page.read(name, &value) { try value.skip() }
+            }
+        }
+        self.conversation = try conversation.required("conversation")
+        if let error {
+            result = .failure(error)
+        } else {
+            result = .success(
+                LogSync(
+                    page: try page.page(), changes: changes, changedThrough: changedThrough, mustRefetch: mustRefetch))
+        }
+    }
+}
+
+/// A window of heads: what moved since a cursor, newest activity first.
+package struct HeadWindow: Sendable {
+    package var heads: [ConversationHead]
+    /// Continues an interrupted pass; after the last window, where the next pass begins.
+    package var cursor: String
+    package var isDone: Bool
+
+    package init(heads: [ConversationHead], cursor: String, isDone: Bool) {
+        self.heads = heads
+        self.cursor = cursor
+        self.isDone = isDone
+    }
+
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.key("heads")
+        writer.array(heads) { $1.write(to: &$0) }
+        writer.field("cursor", cursor)
+        writer.field("done", isDone)
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var heads: [ConversationHead] = []
+        var cursor: String?
+        var isDone = false
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "heads":
+                heads = try value.list("heads", limit: 5_000) { (head) throws(ChatError) in
+                    try ConversationHead(from: &head)
+                }
+            case "cursor": cursor = try value.string()
+            case "done": isDone = try value.bool()
+            default: try value.skip()
+            }
+        }
+        self.init(heads: heads, cursor: try cursor.required("cursor"), isDone: isDone)
+    }
+}
+
+extension ReadSummary {
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.field("epoch", epoch)
+        writer.field("readSeq", readSeq)
+        writer.field("unread", unread)
+        writer.field("mentions", mentions)
+        writer.field("markedUnread", isMarkedUnread)
+        writer.field("seq", seq)
+        writer.field("n", n)
+        writer.field("rev", rev)
+        writer.field("userRev", userRev)
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var numbers: [String: Int64] = [:]
+        var epoch: Epoch?
+        var isMarkedUnread = false
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "epoch": epoch = try value.epoch()
+            case "markedUnread": isMarkedUnread = try value.bool()
+            case "readSeq", "unread", "mentions", "seq", "n", "rev", "userRev": numbers[name] = try value.integer()
+            default: try value.skip()
+            }
+        }
+        func number(_ name: String) throws(ChatError) -> Int64 { try numbers[name].required(name) }
+        self.init(
+            epoch: try epoch.required("epoch"), readSeq: try number("readSeq"), unread: try number("unread"),
+            mentions: try number("mentions"), isMarkedUnread: isMarkedUnread, seq: try number("seq"),
+            n: try number("n"), rev: try number("rev"), userRev: try number("userRev"))
+    }
+}

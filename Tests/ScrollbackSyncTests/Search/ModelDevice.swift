@@ -1,0 +1,234 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackSync
+
+/// A device as an application would be built from the machines: what is on disk survives a crash, the rest does not.
+struct ModelDevice {
+    struct Disk {
+        var logs: [ConversationID: LogCopy] = [:]
+        var outbox: [(item: OutboxItem, submission: Submission)] = []
+        var cursor: String?
+    }
+
+    let user: UserID
+    let conversations: [ConversationID]
+    var disk = Disk()
+    var outbox = Outbox()
+    var resume = ResumeState()
+    var fills: [ConversationID: GapFill] = [:]
+    var connection: Int?
+    var process = 0
+    var generator: SplitMix64
+    /// What the last event wants transmitted.
+    private var requests: [Request] = []
+    /// Conversations whose copy an event touched, to be checked.
+    var touched: Set<ConversationID> = []
+    /// Ids that were acknowledged, with the epoch, and those that were refused for good at least once.
+    var acknowledged: [MessageID: Epoch] = [:]
+    var failedOnce: Set<MessageID> = []
+
+    init(user: UserID, conversations: [ConversationID], generator: SplitMix64) {
+        self.user = user
+        self.conversations = conversations
+        self.generator = generator
+    }
+
+    /// Runs one event and gives what it wants transmitted.
+    mutating func run(_ event: (inout ModelDevice) -> Void) -> [Request] {
+        requests = []
+        event(&self)
+        return requests
+    }
+}
+
+// MARK: Its life
+
+extension ModelDevice {
+    mutating func connect(_ number: Int, now: Date) {
+        connection = number
+        let behind = conversations.compactMap { conversation -> LogPosition? in
+            guard let log = disk.logs[conversation], log.state.isBehind else { return nil }
+            return log.state.position(in: conversation)
+        }
+        carryOut(resume.connected(cursor: disk.cursor, behind: behind), now: now)
+        carryOut(outbox.connected(now: now), now: now)
+    }
+
+    mutating func disconnect(now: Date) {
+        connection = nil
+        resume.disconnected()
+        for conversation in conversations { fills[conversation]?.disconnected() }
+        carryOut(outbox.disconnected(), now: now)
+    }
+
+    /// The process ends; another starts from what is on disk.
+    mutating func crash() {
+        connection = nil
+        process += 1
+        resume = ResumeState()
+        fills = [:]
+        outbox = Outbox(restoring: disk.outbox.map(\.item))
+    }
+
+    mutating func tick(now: Date) {
+        guard connection != nil else { return }
+        carryOut(resume.tick(now: now), now: now)
+        if let wakeAt = outbox.wakeAt, wakeAt <= now { carryOut(outbox.tick(now: now), now: now) }
+    }
+
+    mutating func send(_ submission: Submission, in conversation: ConversationID, now: Date) {
+        let effects = outbox.enqueue(submission.id, in: conversation, now: now)
+        if let item = outbox[submission.id] { disk.outbox.append((item, submission)) }
+        carryOut(effects, now: now)
+    }
+
+    mutating func read(_ conversation: ConversationID, _ request: GapRequest, from sender: UserID?) {
+        guard connection != nil, disk.logs[conversation] != nil else { return }
+        requests.append(.page(conversation, request, from: sender, isFill: false))
+    }
+
+    /// Asks for the gap nearest a place.
+    mutating func fill(_ conversation: ConversationID, nearest place: Seq, limit: Int, now: Date) -> GapFill.Step {
+        guard connection != nil, let state = disk.logs[conversation]?.state else { return .rest }
+        let step = fills[conversation, default: GapFill()].next(
+            state.gapToFill(nearest: place, limit: limit), now: now)
+        if case .ask(let request) = step {
+            requests.append(.page(conversation, request, from: nil, isFill: true))
+        }
+        return step
+    }
+}
+
+// MARK: What comes in
+
+extension ModelDevice {
+    mutating func receive(_ event: LiveEvent, now: Date) {
+        carryOut(resume.live(event), now: now)
+    }
+
+    mutating func receive(_ answer: Answer, now: Date) {
+        switch answer {
+        case .window(let request, let heads, let cursor, let isDone):
+            carryOut(resume.windowAnswered(request, heads: heads, cursor: cursor, isDone: isDone), now: now)
+        case .windowRefused(let request):
+            carryOut(resume.windowFailed(request, .busy, now: now, using: &generator), now: now)
+        case .sync(let batch, let answers):
+            var behind: [LogPosition] = []
+            for (asked, answer) in answers {
+                let edit = apply(asked.conversation) { $0.apply(sync: answer, asked: asked) }
+                if edit?.needsSync == true, let position = position(asked.conversation) { behind.append(position) }
+            }
+            carryOut(resume.syncAnswered(batch, behind: behind, now: now, using: &generator), now: now)
+        case .syncRefused(let batch):
+            carryOut(resume.syncFailed(batch, .busy, now: now, using: &generator), now: now)
+        case .sent(let conversation, let submission, let sender, let result):
+            sent(conversation, submission, sender, result, now: now)
+        case .page(let conversation, let request, let page, let isFill):
+            let gaps = disk.logs[conversation]?.state.gaps
+            applyAndSync(conversation, now: now) { $0.apply(page: page) }
+            let changed = gaps != disk.logs[conversation]?.state.gaps
+            if isFill { fills[conversation]?.answered(request, changedGaps: changed) }
+        case .pageRefused(let conversation, let request):
+            fills[conversation]?.failed(request, .busy, now: now, using: &generator)
+        }
+    }
+
+    private mutating func sent(
+        _ conversation: ConversationID, _ submission: Submission, _ sender: UserID,
+        _ result: Result<SendResult, ChatError>, now: Date
+    ) {
+        carryOut(outbox.answered(submission.id, result, now: now, using: &generator), now: now)
+        switch result {
+        case .success(let result):
+            guard let position = result.position else { return }
+            acknowledged[submission.id] = position.epoch
+            let row = Message(
+                conversation: conversation, seq: position.seq, n: position.n, id: result.id,
+                timetoken: result.timetoken, epoch: position.epoch, sender: sender, type: submission.content.type,
+                content: submission.content, attributes: submission.attributes)
+            applyAndSync(conversation, now: now) { $0.apply(message: row) }
+        case .failure(let error):
+            if !error.isTemporary { failedOnce.insert(submission.id) }
+        }
+    }
+}
+
+// MARK: Carrying out
+
+extension ModelDevice {
+    private func position(_ conversation: ConversationID) -> LogPosition? {
+        disk.logs[conversation]?.state.position(in: conversation)
+    }
+
+    @discardableResult
+    private mutating func apply(_ conversation: ConversationID, _ event: (inout LogState) -> LogEdit) -> LogEdit? {
+        touched.insert(conversation)
+        let edit = disk.logs[conversation]?.apply(event)
+        if edit?.isStale == false { fills[conversation]?.somethingChanged() }
+        return edit
+    }
+
+    private mutating func applyAndSync(
+        _ conversation: ConversationID, now: Date, _ event: (inout LogState) -> LogEdit
+    ) {
+        let edit = apply(conversation, event)
+        guard edit?.needsSync == true, let position = position(conversation) else { return }
+        carryOut(resume.needsSync(position), now: now)
+    }
+
+    private mutating func carryOut(_ actions: [ResumeAction], now: Date) {
+        for action in actions {
+            switch action {
+            case .pullWindow(let request, let cursor): requests.append(.window(request, cursor: cursor))
+            case .sync(let batch, let positions): requests.append(.sync(batch: batch, positions))
+            case .storeHeads(let heads, let cursor): store(heads, cursor, now: now)
+            case .release(let events):
+                for event in events {
+                    if case .head(let conversation, let head) = event, disk.logs[conversation] == nil {
+                        disk.logs[conversation] = LogCopy(adopting: head)
+                    }
+                    applyAndSync(event.conversation, now: now) { $0.apply(event) }
+                }
+            case .recheck(let conversations):
+                for position in conversations.compactMap(position) {
+                    carryOut(resume.needsSync(position), now: now)
+                }
+            case .wake: break
+            }
+        }
+    }
+
+    private mutating func store(_ heads: [ConversationHead], _ cursor: String, now: Date) {
+        for head in heads {
+            if disk.logs[head.conversation] == nil {
+                disk.logs[head.conversation] = LogCopy(adopting: head.state)
+            } else {
+                apply(head.conversation) { $0.apply(head: head.state) }
+            }
+            if let last = head.lastMessage {
+                apply(head.conversation) { $0.apply(message: last, readAt: head.state.rev) }
+            }
+        }
+        disk.cursor = cursor
+        let actions = resume.windowStored { head in
+            guard let state = disk.logs[head.conversation]?.state, state.isBehind else { return nil }
+            return state.position(in: head.conversation)
+        }
+        carryOut(actions, now: now)
+    }
+
+    mutating func carryOut(_ effects: Outbox.Effects, now: Date) {
+        for item in effects.changed {
+            if let index = disk.outbox.firstIndex(where: { $0.item.id == item.id }) { disk.outbox[index].item = item }
+        }
+        disk.outbox.removeAll { effects.removed.contains($0.item.id) }
+        for id in effects.transmit {
+            guard let kept = disk.outbox.first(where: { $0.item.id == id }) else { continue }
+            requests.append(.send(kept.item.conversation, kept.submission))
+        }
+    }
+}
+
+extension ChatError {
+    static let busy = ChatError(.overloaded, "is busy")
+}

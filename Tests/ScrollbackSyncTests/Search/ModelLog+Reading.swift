@@ -1,0 +1,82 @@
+import ScrollbackModel
+import ScrollbackSync
+
+/// What one reader is told of a log.
+extension ModelLog {
+    /// The newest place a reader may see: nothing after leaving.
+    func head(for user: UserID) -> Seq {
+        guard let span = spans[user]?.last else { return 0 }
+        return span.left ?? last
+    }
+
+    func firstSeq(for user: UserID) -> Seq {
+        let joined = visibility == .everything ? 1 : spans[user]?.first?.joined ?? 1
+        return min(max(floor, joined), head(for: user) + 1)
+    }
+
+    func state(for user: UserID) -> LogHead {
+        let head = head(for: user)
+        return LogHead(
+            epoch: epoch, view: view, head: head, firstSeq: firstSeq(for: user), n: head > 0 ? rows[Int(head) - 1].n : 0,
+            rev: rev)
+    }
+
+    func sees(_ user: UserID, _ seq: Seq) -> Bool {
+        guard seq >= firstSeq(for: user), seq <= head(for: user), !removed.contains(seq) else { return false }
+        if visibility == .everything { return true }
+        return spans[user]?.contains { seq >= $0.joined && seq <= $0.left ?? last } ?? false
+    }
+
+    func visibleRows(for user: UserID) -> [Message] { rows.filter { sees(user, $0.seq) } }
+
+    func change(_ rev: Int64, for user: UserID) -> LogChange {
+        switch changes[Int(rev) - 1] {
+        case .message(let seq) where sees(user, seq): .message(rows[Int(seq) - 1])
+        case .message: .invisible(rev: rev)
+        case .removed(let range): .removed(range, rev: rev)
+        }
+    }
+
+    /// Reads from an end: up to `limit` rows, and no more than `budget` places.
+    func page(
+        _ direction: GapRequest.Direction, of anchor: Seq, limit: Int, from sender: UserID? = nil,
+        budget: Int = .max, reader: UserID
+    ) -> LogPage {
+        let state = state(for: reader)
+        var messages: [Message] = []
+        var voids = SeqRangeSet()
+        let step: Seq = direction == .older ? -1 : 1
+        let start = direction == .older ? min(anchor - 1, state.head) : max(anchor + 1, state.firstSeq)
+        var seq = start
+        var looked = 0
+        while seq >= state.firstSeq, seq <= state.head, messages.count < limit, looked < budget {
+            if !sees(reader, seq) {
+                voids.insert(seq...seq)
+            } else if sender == nil || rows[Int(seq) - 1].sender == sender {
+                messages.append(rows[Int(seq) - 1])
+            }
+            looked += 1
+            seq += step
+        }
+        let coverage =
+            looked == 0
+            ? Coverage.nothing(above: anchor) : Coverage(lower: min(start, seq - step), upper: max(start, seq - step), voids: voids)
+        return LogPage(
+            messages: messages, coverage: coverage, isFiltered: sender != nil, older: nil, newer: nil, state: state)
+    }
+
+    /// Answers `sync`, with limits small enough to be met often.
+    func sync(_ asked: LogPosition, reader: UserID) -> LogSync {
+        let state = state(for: reader)
+        let missed = asked.epoch == epoch ? asked.seq : 0
+        let limit = 6
+        let newest = page(.older, of: state.head + 1, limit: limit, budget: max(0, Int(state.head - missed)), reader: reader)
+        if asked.epoch != epoch || asked.rev < forgotten {
+            return LogSync(
+                page: newest, changes: [], changedThrough: rev, mustRefetch: asked.epoch == epoch)
+        }
+        let through = min(rev, asked.rev + 4)
+        let changes = asked.rev < through ? (asked.rev + 1...through).map { change($0, for: reader) } : []
+        return LogSync(page: newest, changes: changes, changedThrough: through, mustRefetch: false)
+    }
+}

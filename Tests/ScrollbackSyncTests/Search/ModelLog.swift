@@ -1,0 +1,92 @@
+import ScrollbackModel
+
+/// A conversation on a server written for clarity: one array of rows, one of changes. Search programs compare devices with
+/// it.
+struct ModelLog {
+    let conversation: ConversationID
+    var epoch: Epoch
+    /// The message at `seq` is `rows[seq - 1]`; one that was removed stays here and counts as gone.
+    var rows: [Message] = []
+    var removed = SeqRangeSet()
+    /// The change `rev` is `changes[rev - 1]`.
+    var changes: [Change] = []
+    /// Changes up to this one were forgotten.
+    var forgotten: Int64 = 0
+    /// The oldest place that retention left.
+    var floor: Seq = 1
+    var visibility = HistoryVisibility.sinceJoin
+    /// How often what members may see of the past was changed.
+    var view: Int64 = 1
+    /// The places each user was a member for; the last is open while they are one.
+    var spans: [UserID: [Span]] = [:]
+    /// The first answer every id got, whatever became of its message.
+    var answers: [MessageID: SendResult] = [:]
+
+    enum Change {
+        case message(Seq)
+        case removed(SeqRange)
+    }
+
+    struct Span {
+        var joined: Seq
+        var left: Seq?
+    }
+
+    init(_ conversation: ConversationID, epoch: UInt64) {
+        self.conversation = conversation
+        self.epoch = Epoch(rawValue: epoch)
+    }
+
+    var last: Seq { Seq(rows.count) }
+    var rev: Int64 { Int64(changes.count) }
+}
+
+// MARK: What happens to it
+
+extension ModelLog {
+    func isMember(_ user: UserID) -> Bool { spans[user]?.last.map { $0.left == nil } ?? false }
+
+    mutating func join(_ user: UserID) {
+        if !isMember(user) { spans[user, default: []].append(Span(joined: last + 1)) }
+    }
+
+    mutating func leave(_ user: UserID) {
+        guard var own = spans[user], isMember(user) else { return }
+        own[own.count - 1].left = last
+        spans[user] = own
+    }
+
+    /// Stores a message once, whatever the number of attempts.
+    mutating func append(_ submission: Submission, from sender: UserID) -> Result<SendResult, ChatError> {
+        if var first = answers[submission.id] {
+            first.outcome = .duplicate
+            return .success(first)
+        }
+        guard isMember(sender) else { return .failure(ChatError(.notMember, "is no member")) }
+        let n = (rows.last?.n ?? 0) + (submission.traits.countsUnread ? 1 : 0)
+        let message = Message(
+            conversation: conversation, seq: last + 1, n: n, id: submission.id,
+            timetoken: Timetoken(rawValue: UInt64(last + 1)), epoch: epoch, sender: sender,
+            type: submission.content.type, content: submission.content)
+        rows.append(message)
+        let position = SendResult.Position(seq: message.seq, n: n, epoch: epoch)
+        let result = SendResult(
+            outcome: .committed, id: message.id, timetoken: message.timetoken, position: position)
+        answers[message.id] = result
+        return .success(result)
+    }
+
+    /// Edits a message, or recalls it where there is no new text.
+    mutating func change(_ seq: Seq, to text: String?) -> Bool {
+        guard seq >= floor, !removed.contains(seq), !rows[Int(seq) - 1].isDeleted else { return false }
+        changes.append(.message(seq))
+        rows[Int(seq) - 1].content = text.map(MessageContent.text)
+        rows[Int(seq) - 1].rev = rev
+        return true
+    }
+
+    mutating func remove(_ range: SeqRange) {
+        changes.append(.removed(range))
+        removed.insert(range)
+    }
+}

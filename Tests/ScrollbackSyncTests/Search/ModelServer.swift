@@ -1,0 +1,68 @@
+import ScrollbackModel
+
+/// A server in memory: some logs, and which of them moved when.
+struct ModelServer {
+    var logs: [ModelLog]
+    var movedAt: [Int]
+    private var backups: [ModelLog]
+    private var moves = 0
+    private var epochs: UInt64 = 100
+
+    init(_ conversations: [ConversationID]) {
+        logs = []
+        for conversation in conversations {
+            epochs += 1
+            logs.append(ModelLog(conversation, epoch: epochs))
+        }
+        backups = logs
+        movedAt = logs.map { _ in 1 }
+        moves = 1
+    }
+
+    func index(of conversation: ConversationID) -> Int { logs.firstIndex { $0.conversation == conversation }! }
+
+    /// Every commit stamps the conversation it touched.
+    mutating func moved(_ index: Int) {
+        moves += 1
+        movedAt[index] = moves
+    }
+
+    mutating func backUp(_ index: Int) { backups[index] = logs[index] }
+
+    /// Back to the last backup, under another epoch.
+    mutating func restore(_ index: Int) {
+        logs[index] = backups[index]
+        epochs += 1
+        logs[index].epoch = Epoch(rawValue: epochs)
+        for row in logs[index].rows.indices { logs[index].rows[row].epoch = logs[index].epoch }
+        logs[index].answers = logs[index].answers.mapValues { answer in
+            var answer = answer
+            answer.position?.epoch = logs[index].epoch
+            return answer
+        }
+        moved(index)
+    }
+
+    /// The conversation is deleted and made again.
+    mutating func makeAnew(_ index: Int, members: [UserID]) {
+        epochs += 1
+        logs[index] = ModelLog(logs[index].conversation, epoch: epochs)
+        for user in members { logs[index].join(user) }
+        moved(index)
+    }
+
+    func head(_ index: Int, for user: UserID) -> ConversationHead {
+        ConversationHead(
+            conversation: logs[index].conversation, state: logs[index].state(for: user),
+            lastMessage: logs[index].rows.last { logs[index].sees(user, $0.seq) })
+    }
+
+    /// One conversation a window, least recently moved first.
+    func window(after cursor: String?, for user: UserID) -> (heads: [ConversationHead], cursor: String, isDone: Bool) {
+        let since = cursor.flatMap(Int.init) ?? 0
+        let moved = logs.indices.filter { movedAt[$0] > since && logs[$0].spans[user] != nil }
+            .sorted { movedAt[$0] < movedAt[$1] }
+        guard let first = moved.first else { return ([], String(since), true) }
+        return ([head(first, for: user)], String(movedAt[first]), moved.count == 1)
+    }
+}

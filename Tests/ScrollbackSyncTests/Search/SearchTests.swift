@@ -1,0 +1,49 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackSync
+import Testing
+
+/// Random programs against a model server. `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
+@Suite("Search")
+struct SearchTests {
+    @Test("Whatever a network does, devices agree with the server once it is quiet")
+    func devicesAgreeWithTheServer() {
+        let environment = ProcessInfo.processInfo.environment
+        let single = environment["SCROLLBACK_SEED"].flatMap(UInt64.init)
+        let count = environment["SCROLLBACK_SEEDS"].flatMap(UInt64.init) ?? 1000
+        for seed in single.map({ $0...$0 }) ?? 1...max(1, count) where Self.violation(seed: seed) != nil {
+            Self.report(seed)
+            return
+        }
+    }
+
+    private static func violation(seed: UInt64) -> World.Violation? {
+        var world = World(seed: seed)
+        return run(&world)
+    }
+
+    private static func run(_ world: inout World) -> World.Violation? {
+        do throws(World.Violation) {
+            for _ in 0..<250 { try world.step() }
+            try world.comeToRest()
+            try world.checkAtRest()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// The seed decides everything, so it fails again with its steps written down.
+    private static func report(_ seed: UInt64) {
+        var world = World(seed: seed, isTraced: true)
+        let violation = run(&world)
+        let steps = world.trace?.steps.suffix(30).joined(separator: "\n  ") ?? ""
+        Issue.record(
+            """
+            \(violation?.description ?? "did not fail again")
+            Replay: SCROLLBACK_SEED=\(seed) swift test --filter SearchTests
+            The last steps:
+              \(steps)
+            """)
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackSync
+
+/// What may happen next.
+extension World {
+    /// One step of a random program.
+    mutating func step() throws(Violation) {
+        now += Double(generator.below(400)) / 1000
+        if generator.chance(8) { try tick() }
+        if generator.chance(60), !wire.isEmpty { return try deliver() }
+        let device = generator.below(devices.count)
+        let index = generator.below(server.logs.count)
+        switch generator.below(100) {
+        case 0..<24: try send(device, index)
+        case 24..<38: change(index)
+        case 38..<41: remove(index)
+        case 41..<44: leaveOrJoin(index)
+        case 44: widen(index)
+        case 45: startOver(index)
+        case 46: server.backUp(index)
+        case 47..<49: expire(index)
+        case 49..<51: forget(index)
+        case 51..<66: try read(device, index)
+        case 66..<78: try fill(device, index)
+        case 78..<80: tellHead(index)
+        case 80..<82: try retryOrCancel(device)
+        case 82..<88: try disconnect(device)
+        case 88: trace?.note("device \(device) crashes"); crash(device)
+        default: try connect(device)
+        }
+    }
+
+    private mutating func send(_ device: Int, _ index: Int) throws(Violation) {
+        let turn = sent.count
+        let id = MessageID(high: 0x7000, low: 0x8000_0000_0000_0000 | UInt64(turn))
+        let submission = Submission(id: id, content: .text("\(turn) by \(device)"))
+        sent[id] = (device, turn)
+        trace?.note("device \(device) queues \(turn) for \(index)")
+        let now = now
+        try run(device) { $0.send(submission, in: World.conversations[index], now: now) }
+    }
+
+    private mutating func change(_ index: Int) {
+        guard server.logs[index].last > 0 else { return }
+        let seq = 1 + Seq(generator.below(Int(server.logs[index].last)))
+        let text = generator.chance(30) ? nil : "edit \(server.logs[index].rev + 1)"
+        guard server.logs[index].change(seq, to: text) else { return }
+        tellChange(index)
+    }
+
+    private mutating func remove(_ index: Int) {
+        let last = server.logs[index].last
+        guard last > 0 else { return }
+        let lower = 1 + Seq(generator.below(Int(last)))
+        let upper = min(last, lower + Seq(generator.below(6)))
+        server.logs[index].remove(lower...upper)
+        tellChange(index)
+    }
+
+    private mutating func tellChange(_ index: Int) {
+        let rev = server.logs[index].rev
+        trace?.note("\(index): change \(server.logs[index].changes.last!) at rev \(rev)")
+        server.moved(index)
+        tell(index) { log, user in .changed(log.conversation, log.epoch, log.change(rev, for: user)) }
+    }
+
+    private mutating func leaveOrJoin(_ index: Int) {
+        let user = generator.chance(50) ? World.alice : World.bob
+        let leaves = server.logs[index].isMember(user)
+        trace?.note("\(index): \(user) \(leaves ? "leaves" : "joins") above \(server.logs[index].last)")
+        if leaves { server.logs[index].leave(user) } else { server.logs[index].join(user) }
+        server.moved(index)
+        tellHead(index)
+    }
+
+    private mutating func widen(_ index: Int) {
+        guard server.logs[index].visibility == .sinceJoin else { return }
+        trace?.note("\(index): everything may be seen")
+        server.logs[index].visibility = .everything
+        server.logs[index].view += 1
+        server.moved(index)
+        tellHead(index)
+    }
+
+    private mutating func startOver(_ index: Int) {
+        // A request of a connection that is gone can't outlive the store it was made to.
+        let connections = Set(devices.compactMap(\.connection))
+        wire.removeAll { $0.body.isRequest && !connections.contains($0.connection) }
+        if generator.chance(50) {
+            trace?.note("\(index): restored from a backup")
+            server.restore(index)
+        } else {
+            trace?.note("\(index): made anew")
+            server.makeAnew(index, members: [World.alice, World.bob])
+        }
+        tellHead(index)
+    }
+
+    /// Retention moves the floor.
+    private mutating func expire(_ index: Int) {
+        let last = server.logs[index].last
+        let floor = min(last + 1, server.logs[index].floor + Seq(generator.below(5)))
+        trace?.note("\(index): floor \(floor)")
+        server.logs[index].floor = floor
+        server.moved(index)
+        if generator.chance(50) { tellHead(index) }
+    }
+
+    /// The change log is compacted.
+    private mutating func forget(_ index: Int) {
+        let log = server.logs[index]
+        guard log.rev > log.forgotten else { return }
+        server.logs[index].forgotten += 1 + Int64(generator.below(Int(log.rev - log.forgotten)))
+        trace?.note("\(index): changes up to \(server.logs[index].forgotten) are forgotten")
+    }
+
+    private mutating func read(_ device: Int, _ index: Int) throws(Violation) {
+        let anchor = Seq(generator.below(Int(server.logs[index].last) + 2))
+        let request = GapRequest(
+            gap: 0...0, anchor: anchor, direction: generator.chance(60) ? .older : .newer,
+            limit: 1 + generator.below(8))
+        let sender = generator.chance(40) ? (generator.chance(50) ? World.alice : World.bob) : nil
+        try run(device) { $0.read(World.conversations[index], request, from: sender) }
+    }
+
+    private mutating func fill(_ device: Int, _ index: Int) throws(Violation) {
+        let place = Seq(generator.below(Int(server.logs[index].last) + 2))
+        let (now, limit) = (now, 1 + generator.below(8))
+        try run(device) { _ = $0.fill(World.conversations[index], nearest: place, limit: limit, now: now) }
+    }
+
+    private mutating func retryOrCancel(_ device: Int) throws(Violation) {
+        let items = devices[device].outbox.items
+        guard !items.isEmpty else { return }
+        let id = items[generator.below(items.count)].id
+        let now = now
+        if generator.chance(50) {
+            try run(device) { $0.carryOut($0.outbox.retry(id, now: now), now: now) }
+        } else {
+            let state = devices[device].outbox[id]?.state
+            if state != .sending { cancelled.insert(id) }
+            trace?.note("device \(device) cancels \(sent[id]?.turn ?? 0)")
+            try run(device) { $0.carryOut($0.outbox.cancel(id, now: now).1, now: now) }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackSync
+
+/// Two people with two devices each, a server, and a network that loses, doubles, reorders and delays. Everything that
+/// happens comes from one seed.
+struct World {
+    static let alice: UserID = "alice"
+    static let bob: UserID = "bob"
+    static let conversations: [ConversationID] = [.group("garden"), .group("kitchen")]
+
+    var generator: SplitMix64
+    var server = ModelServer(World.conversations)
+    var devices: [ModelDevice] = []
+    var wire: [Packet] = []
+    var now = Date(timeIntervalSince1970: 1_800_000_000)
+    /// Whether things go wrong.
+    var isRough = true
+    /// Who sent what, in the order each device queued it.
+    var sent: [MessageID: (device: Int, turn: Int)] = [:]
+    var cancelled: Set<MessageID> = []
+    var trace: Trace?
+    private var connections = 0
+
+    /// What happened lately, kept only when a seed is replayed.
+    struct Trace {
+        private(set) var steps: [String] = []
+
+        mutating func note(_ step: String) {
+            steps.append(step)
+            if steps.count > 200 { steps.removeFirst(steps.count - 100) }
+        }
+    }
+
+    /// Something is not as it must be.
+    struct Violation: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    init(seed: UInt64, isTraced: Bool = false) {
+        generator = SplitMix64(seed: seed)
+        if isTraced { trace = Trace() }
+        for user in [Self.alice, Self.alice, Self.bob, Self.bob] {
+            let own = SplitMix64(seed: generator.next())
+            devices.append(ModelDevice(user: user, conversations: Self.conversations, generator: own))
+        }
+        server.logs[0].join(Self.alice)
+        server.logs[0].join(Self.bob)
+        server.logs[1].join(Self.alice)
+    }
+}
+
+// MARK: The network
+
+extension World {
+    /// Lets a device do something, then puts what it wants on the wire, unless it crashes right there.
+    mutating func run(_ device: Int, _ event: (inout ModelDevice) -> Void) throws(Violation) {
+        let requests = devices[device].run(event)
+        try check(device)
+        if isRough, generator.below(200) == 0 {
+            trace?.note("device \(device) crashes before it transmits")
+            crash(device)
+            return
+        }
+        guard let connection = devices[device].connection else { return }
+        for request in requests {
+            wire.append(
+                Packet(
+                    device: device, connection: connection, process: devices[device].process, body: .request(request)))
+        }
+    }
+
+    mutating func connect(_ device: Int) throws(Violation) {
+        guard devices[device].connection == nil else { return }
+        connections += 1
+        trace?.note("device \(device) connects as \(connections)")
+        let (number, now) = (connections, now)
+        try run(device) { $0.connect(number, now: now) }
+    }
+
+    /// The connection is gone: what is on its way is lost, or comes late.
+    mutating func disconnect(_ device: Int) throws(Violation) {
+        guard let connection = devices[device].connection else { return }
+        trace?.note("device \(device) loses connection \(connection)")
+        loseOnTheWay { $0.connection == connection && $0.body.isEvent }
+        loseOnTheWay(chance: 50) { $0.connection == connection }
+        let now = now
+        try run(device) { $0.disconnect(now: now) }
+    }
+
+    mutating func crash(_ device: Int) {
+        let process = devices[device].process
+        loseOnTheWay { $0.device == device && $0.process == process && !$0.body.isRequest }
+        loseOnTheWay(chance: 50) { $0.device == device && $0.process == process }
+        devices[device].crash()
+    }
+
+    private mutating func loseOnTheWay(chance: Int = 100, _ isConcerned: (Packet) -> Bool) {
+        var kept: [Packet] = []
+        for packet in wire where !isConcerned(packet) || !generator.chance(chance) { kept.append(packet) }
+        wire = kept
+    }
+
+    mutating func deliver() throws(Violation) {
+        guard !wire.isEmpty else { return }
+        let index = generator.below(wire.count)
+        let packet = wire[index]
+        if isRough, !packet.body.isRequest, generator.chance(4) {
+            trace?.note("the next is doubled")
+        } else {
+            wire.swapAt(index, wire.count - 1)
+            wire.removeLast()
+        }
+        switch packet.body {
+        case .request(let request):
+            trace?.note("server ← device \(packet.device): \(request)")
+            var answer = packet
+            answer.body = .answer(self.answer(request, for: packet))
+            if devices[packet.device].process == packet.process { wire.append(answer) }
+        case .answer(let answer):
+            guard devices[packet.device].process == packet.process else { return }
+            let isLate = devices[packet.device].connection != packet.connection
+            trace?.note("device \(packet.device) ← \(isLate ? "late " : "")\(answer)")
+            let now = now
+            try run(packet.device) { $0.receive(answer, now: now) }
+        case .event(let event):
+            guard devices[packet.device].connection == packet.connection else { return }
+            trace?.note("device \(packet.device) ← \(event)")
+            let now = now
+            try run(packet.device) { $0.receive(event, now: now) }
+        }
+    }
+
+    mutating func tick() throws(Violation) {
+        for device in devices.indices {
+            let now = now
+            try run(device) { $0.tick(now: now) }
+        }
+    }
+}
+
+extension Packet.Body {
+    var isRequest: Bool { if case .request = self { true } else { false } }
+    var isEvent: Bool { if case .event = self { true } else { false } }
+}
+
+// MARK: The server's side
+
+extension World {
+    private mutating func answer(_ request: Request, for packet: Packet) -> Answer {
+        let user = devices[packet.device].user
+        let isBusy = isRough && generator.chance(5)
+        switch request {
+        case .window(let number, let cursor):
+            if isBusy { return .windowRefused(number) }
+            let window = server.window(after: cursor, for: user)
+            return .window(number, heads: window.heads, cursor: window.cursor, isDone: window.isDone)
+        case .sync(let batch, let positions):
+            if isBusy { return .syncRefused(batch: batch) }
+            let answers = positions.map { asked in
+                (asked, server.logs[server.index(of: asked.conversation)].sync(asked, reader: user))
+            }
+            return .sync(batch: batch, answers)
+        case .send(let conversation, let submission):
+            if isBusy { return .sent(conversation, submission, from: user, .failure(.busy)) }
+            return .sent(conversation, submission, from: user, append(submission, to: conversation, packet, user))
+        case .page(let conversation, let request, let sender, let isFill):
+            if isBusy, isFill { return .pageRefused(conversation, request) }
+            let log = server.logs[server.index(of: conversation)]
+            let budget = generator.chance(30) ? 1 + generator.below(4) : 100
+            let page = log.page(
+                request.direction, of: request.anchor, limit: request.limit, from: sender, budget: budget,
+                reader: user)
+            return .page(conversation, request, page, isFill: isFill)
+        }
+    }
+
+    private mutating func append(
+        _ submission: Submission, to conversation: ConversationID, _ packet: Packet, _ user: UserID
+    ) -> Result<SendResult, ChatError> {
+        let index = server.index(of: conversation)
+        let result = server.logs[index].append(submission, from: user)
+        if case .success(let answer) = result, answer.outcome == .committed {
+            server.moved(index)
+            let row = server.logs[index].rows.last!
+            tell(index, except: packet.connection) { _, _ in .message(row) }
+        }
+        return result
+    }
+
+    /// Puts an event on the wire to every connected device of every member.
+    mutating func tell(_ index: Int, except connection: Int? = nil, _ event: (ModelLog, UserID) -> LiveEvent) {
+        for device in devices.indices where server.logs[index].isMember(devices[device].user) {
+            guard let own = devices[device].connection, own != connection else { continue }
+            if isRough, generator.chance(5) { continue }
+            wire.append(
+                Packet(
+                    device: device, connection: own, process: devices[device].process,
+                    body: .event(event(server.logs[index], devices[device].user))))
+        }
+    }
+
+    mutating func tellHead(_ index: Int) {
+        tell(index) { log, user in .head(log.conversation, log.state(for: user)) }
+    }
+}

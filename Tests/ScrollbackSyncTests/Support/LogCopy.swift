@@ -1,0 +1,56 @@
+import ScrollbackModel
+
+import ScrollbackSync
+
+/// One conversation on a device's disk: what is known of the log, and the rows. It carries out edits as a store does.
+struct LogCopy {
+    var state: LogState
+    var rows: [Seq: Message] = [:]
+
+    init(adopting head: LogHead) {
+        state = LogState(adopting: head)
+    }
+
+    mutating func carryOut(_ edit: LogEdit) {
+        if edit.erasesEverything { rows = [:] }
+        for range in edit.erased {
+            if range.count < rows.count {
+                for seq in range { rows[seq] = nil }
+            } else {
+                rows = rows.filter { !range.contains($0.key) }
+            }
+        }
+        for message in edit.upserts where message.rev > rows[message.seq]?.rev ?? -1 { rows[message.seq] = message }
+    }
+
+    var violations: [String] { state.violations(rows: rows.keys.sorted()) }
+
+    func text(_ seq: Seq) -> String? { rows[seq]?.text }
+}
+
+extension LogCopy {
+    @discardableResult
+    mutating func apply(_ event: (inout LogState) -> LogEdit) -> LogEdit {
+        let edit = event(&state)
+        carryOut(edit)
+        return edit
+    }
+
+    @discardableResult mutating func apply(head: LogHead) -> LogEdit { apply { $0.apply(head: head) } }
+    @discardableResult mutating func apply(page: LogPage) -> LogEdit { apply { $0.apply(page: page) } }
+
+    @discardableResult
+    mutating func apply(message: Message, readAt rev: Int64 = 0) -> LogEdit {
+        apply { $0.apply(message: message, readAt: rev) }
+    }
+
+    @discardableResult
+    mutating func apply(change: LogChange, in epoch: Epoch? = nil) -> LogEdit {
+        apply { $0.apply(change: change, in: epoch ?? $0.epoch) }
+    }
+
+    @discardableResult
+    mutating func apply(sync: LogSync, asked: LogPosition) -> LogEdit {
+        apply { $0.apply(sync: sync, asked: asked) }
+    }
+}
