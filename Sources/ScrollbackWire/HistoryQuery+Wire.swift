@@ -4,6 +4,8 @@ package import ScrollbackModel
 /// The parameters of a history request by name, whichever door they came by: a URL's query or a frame's members.
 package struct HistoryParameters {
     package var values: [String: [String]]
+    /// Lists that came as lists: a comma inside an element is the element's own.
+    private var lists: Set<String> = []
 
     package init(_ values: [String: [String]]) {
         self.values = values
@@ -21,7 +23,11 @@ package struct HistoryParameters {
         var inner = JSONReader(json.text)
         switch json.text.utf8.first {
         case UInt8(ascii: "["):
-            values[name] = try inner.list(name, limit: 100) { (element) throws(ChatError) in try element.string() }
+            values[name] = try inner.list(name, limit: 100) { (element) throws(ChatError) in
+                guard element.nextIsString else { throw .invalidParameter(name, "must be a list of strings") }
+                return try element.string()
+            }
+            lists.insert(name)
         case UInt8(ascii: "\""): values[name] = [try inner.string()]
         case UInt8(ascii: "n"): break
         case UInt8(ascii: "{"): throw .invalidParameter(name, "must be a string, a number or a list of strings")
@@ -47,6 +53,7 @@ package struct HistoryParameters {
             for sender in senders { filter.senders?.insert(try UserID(sender, parameter: "senders")) }
         }
         filter.mentionsMe = try flag("mentionsMe") ?? false
+        filter = try filter.validated()
         let anchor = try anchor()
         if case .around = anchor, values["limit"] != nil {
             throw .invalidParameter("limit", "does not go with around: give beforeLimit and afterLimit")
@@ -97,7 +104,7 @@ package struct HistoryParameters {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         switch (parts[0], parts.count) {
         case ("seq", 2):
-            guard let seq = Seq(parts[1]), seq >= 1 else {
+            guard let seq = Seq(parts[1]), seq >= 1, parts[1].utf8.first != UInt8(ascii: "+") else {
                 throw .invalidParameter(parameter, "must be seq:N with N of 1 or above")
             }
             return .seq(seq)
@@ -119,11 +126,12 @@ package struct HistoryParameters {
         return given[0]
     }
 
-    /// A list: given several times, or once with commas.
+    /// A list: given several times, each element as it is, or once with commas.
     private func list(_ name: String) -> [String]? {
-        values[name].map { given in
-            given.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
-        }
+        guard let given = values[name] else { return nil }
+        guard given.count == 1, !lists.contains(name) else { return given }
+        // By scalars: an element may begin with a combining mark, which as a character would swallow the comma.
+        return given[0].unicodeScalars.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
     }
 
     private func types(_ name: String) throws(ChatError) -> Set<MessageType>? {
@@ -190,9 +198,14 @@ extension HistoryQuery {
         values["sort"] = [sort.rawValue]
         values["types"] = filter.types?.map(\.rawValue).sorted()
         values["excludedTypes"] = filter.excludedTypes?.map(\.rawValue).sorted()
-        values["customTypes"] = filter.customTypes?.map { $0 ?? "" }.sorted()
-        values["senders"] = filter.senders?.map(\.text).sorted()
+        values["customTypes"] = filter.customTypes.map { Self.list($0.map { $0 ?? "" }) }
+        values["senders"] = filter.senders.map { Self.list($0.map(\.text)) }
         if filter.mentionsMe { values["mentionsMe"] = ["true"] }
         return HistoryParameters(values)
+    }
+    /// An element with a comma must not be taken for two where it stands alone, so it comes twice.
+    private static func list(_ elements: [String]) -> [String] {
+        guard elements.count == 1, elements[0].utf8.contains(UInt8(ascii: ",")) else { return elements.sorted() }
+        return elements + elements
     }
 }

@@ -57,7 +57,7 @@ package struct MessageFields {
         case "epoch": epoch = try value.epoch()
         case "sender": sender = UserID(known: try value.string())
         case "type": type = MessageType(rawValue: try value.string())
-        case "content": content = try value.raw()
+        case "content": content = try value.null() ? nil : value.raw()
         case "rev": rev = try value.integer()
         case "editedAt": editedAt = try value.string()
         default: if try !attributes.readMember(name, &value) { try value.skip() }

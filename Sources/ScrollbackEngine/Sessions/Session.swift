@@ -41,7 +41,7 @@ package struct SessionServices: Sendable {
 package final class Session: Connection {
     package let lane: any Lane
     private let services: SessionServices
-    private let outlet: any SessionOutlet
+    package let outlet: any SessionOutlet
     private let state = Mutex(State())
 
     private struct State {

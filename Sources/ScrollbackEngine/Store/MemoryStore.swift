@@ -5,16 +5,15 @@ import Synchronization
 package final class MemoryStore: MessageStore {
     package let generation: UInt64
     private let rows = MemoryRows()
+    /// Apart from the rows, whose lock is held while a read or a transaction asks for these.
+    private let position = Mutex((moved: Int64(0), newest: Timetoken(rawValue: 0)))
 
     package init(generation: UInt64) {
         self.generation = generation
     }
 
-    package var moved: Int64 { rows.lock.withLock { _ in rows.moved } }
-
-    package var newest: Timetoken {
-        rows.lock.withLock { _ in rows.newest }
-    }
+    package var moved: Int64 { position.withLock { $0.moved } }
+    package var newest: Timetoken { position.withLock { $0.newest } }
 
     package func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer {
         try rows.lock.withLock { _ in try body(rows) }
@@ -24,8 +23,9 @@ package final class MemoryStore: MessageStore {
         try rows.lock.withLock { _ in
             rows.undo.removeAll()
             do {
-                let answer = try body(rows, rows.moved + 1)
-                rows.moved += 1
+                let commit = moved + 1
+                let answer = try body(rows, commit)
+                position.withLock { $0 = (commit, max($0.newest, rows.newest)) }
                 return answer
             } catch {
                 for step in rows.undo.reversed() { step() }
@@ -38,7 +38,6 @@ package final class MemoryStore: MessageStore {
 /// The rows of a ``MemoryStore``. Its lock is held around every use; each change leaves a step that takes it back.
 private final class MemoryRows: StoreWriter, @unchecked Sendable {
     let lock = Mutex(())
-    var moved: Int64 = 0
     var undo: [() -> Void] = []
 
     private struct Key: Hashable {
@@ -196,6 +195,7 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
             all[index] = span
         } else {
             all.append(span)
+            all.sort { $0.joined < $1.joined }
         }
         change(\.spans[key], all)
     }
@@ -207,6 +207,7 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
             all[index] = run
         } else {
             all.append(run)
+            all.sort { $0.lowerSeq < $1.lowerSeq }
         }
         change(\.hidden[key], all)
     }

@@ -119,3 +119,21 @@ public struct HistoryQuery: Hashable, Sendable {
         self.filter = filter
     }
 }
+
+extension HistoryQuery {
+    /// Refuses what is out of range; nothing is clamped.
+    package func check(pageSize: Int) throws(ChatError) {
+        func check(_ count: Int, _ name: String) throws(ChatError) {
+            guard (0...pageSize).contains(count) else {
+                throw .invalidParameter(name, "must be in 0...\(pageSize)", limit: pageSize)
+            }
+        }
+        if case .around(_, let before, let after) = anchor {
+            try check(before, "beforeLimit")
+            try check(after, "afterLimit")
+        } else {
+            try check(limit, "limit")
+        }
+        _ = try filter.validated()
+    }
+}

@@ -11,11 +11,12 @@ extension ConversationID: CustomStringConvertible {
             let kinds = ConversationKind.allCases.map(\.rawValue).joined(separator: ", ")
             throw .invalidParameter(parameter, "must begin with one of \(kinds), followed by a colon")
         }
-        let parts = text[text.utf8.index(after: colon)...]
+        // By scalars: a name may begin with a combining mark, which as a character would swallow the slash.
+        let parts = text.unicodeScalars[text.utf8.index(after: colon)...]
             .split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         var names: [Identifier] = []
         for part in parts {
-            names.append(try Identifier(try Self.unescape(part, parameter), parameter: parameter))
+            names.append(try Identifier(try Self.unescape(Substring(part), parameter), parameter: parameter))
         }
         guard names.count == 1 || names.count == 2 && kind.traits.namesHaveTwoParts else {
             throw .invalidParameter(parameter, "has too many parts: a / inside a name is written %2F")

@@ -33,7 +33,7 @@ package struct JSONReader {
         _ member: (_ name: String, _ value: inout JSONReader) throws(ChatError) -> Void
     ) throws(ChatError) {
         let outer = field
-        guard try peek() == UInt8(ascii: "{") else { throw mismatch("an object") }
+        guard try peek() == UInt8(ascii: "{") else { throw wrongType("an object") }
         try enter()
         if try peek() == UInt8(ascii: "}") { return leave(outer) }
         while true {
@@ -54,7 +54,7 @@ package struct JSONReader {
     /// Reads an array, handing over the reader standing at each element, which must be consumed.
     package mutating func array(_ element: (inout JSONReader) throws(ChatError) -> Void) throws(ChatError) {
         let outer = field
-        guard try peek() == UInt8(ascii: "[") else { throw mismatch("an array") }
+        guard try peek() == UInt8(ascii: "[") else { throw wrongType("an array") }
         try enter()
         if try peek() == UInt8(ascii: "]") { return leave(outer) }
         while true {
@@ -82,13 +82,13 @@ package struct JSONReader {
         case UInt8(ascii: "f"):
             try literal("false")
             return false
-        default: throw mismatch("true or false")
+        default: throw wrongType("true or false")
         }
     }
 
     /// A whole number of 64 bits.
     package mutating func integer() throws(ChatError) -> Int64 {
-        guard Self.startsNumber(try peek()) else { throw mismatch("a whole number") }
+        guard Self.startsNumber(try peek()) else { throw wrongType("a whole number") }
         let start = index
         try skipNumber()
         guard let value = Int64(String(decoding: bytes[start..<index], as: UTF8.self)) else {
@@ -98,7 +98,7 @@ package struct JSONReader {
     }
 
     package mutating func double() throws(ChatError) -> Double {
-        guard Self.startsNumber(try peek()) else { throw mismatch("a number") }
+        guard Self.startsNumber(try peek()) else { throw wrongType("a number") }
         let start = index
         try skipNumber()
         guard let value = Double(String(decoding: bytes[start..<index], as: UTF8.self)), value.isFinite else {
@@ -112,7 +112,7 @@ package struct JSONReader {
     }
 
     package mutating func string() throws(ChatError) -> String {
-        guard try peek() == UInt8(ascii: "\"") else { throw mismatch("a string") }
+        guard try peek() == UInt8(ascii: "\"") else { throw wrongType("a string") }
         index += 1
         let start = index
         while index < bytes.count {
@@ -190,6 +190,16 @@ package struct JSONReader {
         skipSpace()
         guard index < bytes.count else { throw syntax("more: the text ends early") }
         return bytes[index]
+    }
+
+    /// What stands at the next byte begins another value, or none at all.
+    private func wrongType(_ expected: String) -> ChatError {
+        switch bytes[index] {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""), UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
+            mismatch(expected)
+        case let byte where Self.startsNumber(byte): mismatch(expected)
+        default: syntax("a value")
+        }
     }
 
     private func syntax(_ expected: String) -> ChatError {

@@ -140,24 +140,3 @@ package struct JSONWriter {
         }
     }
 }
-
-extension Date {
-    private static let iso8601 = ISO8601FormatStyle(includingFractionalSeconds: true)
-
-    /// ISO 8601 in UTC with milliseconds, as times for people are written.
-    package var iso8601: String {
-        // The style cuts off what is below a millisecond, and a Date's own rounding may lie just under one.
-        addingTimeInterval(0.000_2).formatted(Self.iso8601)
-    }
-
-    /// Reads an ISO 8601 time, with or without fractions of a second.
-    package init(iso8601 text: String, parameter: String) throws(ChatError) {
-        if let date = try? Date(text, strategy: Self.iso8601) {
-            self = date
-        } else if let date = try? Date(text, strategy: .iso8601) {
-            self = date
-        } else {
-            throw .invalidParameter(parameter, "must be an ISO 8601 time, for example 2026-11-21T10:00:00.000Z")
-        }
-    }
-}

@@ -8,7 +8,7 @@ public struct Epoch: RawRepresentable, Hashable, Sendable {
     }
 
     public init(_ text: String, parameter: String = "epoch") throws(ChatError) {
-        guard let value = UInt64(text), text.first != "+" else {
+        guard let value = UInt64(digits: text) else {
             throw .invalidParameter(parameter, "must be the epoch a page or an acknowledgement gave, a decimal number")
         }
         rawValue = value

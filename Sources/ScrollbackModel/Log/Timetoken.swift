@@ -12,16 +12,18 @@ public struct Timetoken: RawRepresentable, Hashable, Comparable, Sendable {
 
     public static let ticksPerMillisecond: UInt64 = 10_000
 
-    /// The first tick of the date's millisecond.
+    /// The first tick of the date's millisecond; of a date that no number of ticks can say, the nearest one.
     public init(_ date: Date) {
-        rawValue = UInt64(max(0, (date.timeIntervalSince1970 * 1000).rounded())) * Self.ticksPerMillisecond
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        let limit = UInt64.max / Self.ticksPerMillisecond
+        rawValue = Self.ticksPerMillisecond * (milliseconds > 0 ? UInt64(exactly: milliseconds).map { min($0, limit) } ?? limit : 0)
     }
 
     /// Reads decimal digits.
     ///
     /// - Throws: `invalid-parameter` when it is not a number of 64 bits.
     public init(_ text: String, parameter: String = "timetoken") throws(ChatError) {
-        guard let value = UInt64(text), text.first != "+" else {
+        guard let value = UInt64(digits: text) else {
             throw .invalidParameter(parameter, "must be a number of 100 ns ticks since 1970, 0...18446744073709551615")
         }
         rawValue = value
@@ -42,4 +44,12 @@ public struct Timetoken: RawRepresentable, Hashable, Comparable, Sendable {
 
 extension Timetoken: CustomStringConvertible {
     public var description: String { String(rawValue) }
+}
+
+extension UInt64 {
+    /// Reads decimal digits and nothing else: no sign, not even of zero.
+    init?(digits text: String) {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        self.init(text)
+    }
 }

@@ -1,7 +1,7 @@
 package import Foundation
 
-/// How long to wait before trying again: twice as long after every failure, with jitter, so that many devices never come
-/// back together.
+/// How long to wait before trying again: twice as long after every failure, with jitter, so that many devices never
+/// come back together.
 package struct Backoff: Hashable, Sendable {
     /// The longest first wait, in seconds.
     package let base: TimeInterval

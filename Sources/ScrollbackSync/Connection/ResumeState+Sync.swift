@@ -11,24 +11,31 @@ extension ResumeState {
 
     /// An answer was applied.
     ///
-    /// - Parameter behind: where the device stands now with those of the batch that still miss something. One that has not
-    ///   moved since it was asked for waits before it asks again.
+    /// An answer may have had no room for every conversation: those are asked for again at once. One that got nobody
+    /// any further is followed by a wait.
+    ///
+    /// - Parameter behind: where the device stands now with those of the batch that still miss something.
     package mutating func syncAnswered(
         _ batch: Int, behind: [LogPosition], now: Date, using generator: inout some RandomNumberGenerator
     ) -> [ResumeAction] {
         guard let asked = inFlight.removeValue(forKey: batch) else { return [] }
-        var stuck: [LogPosition] = []
+        var next: [LogPosition] = []
         for position in asked {
             let conversation = position.conversation
             let repeated = again.removeValue(forKey: conversation)
             pending.remove(conversation)
             synced.insert(conversation)
-            if let next = behind.first(where: { $0.conversation == conversation }) ?? repeated {
-                if next == position { stuck.append(next) } else { enqueue(next) }
+            if let position = behind.first(where: { $0.conversation == conversation }) ?? repeated {
+                next.append(position)
             }
         }
-        let waiting = pause(stuck, error: nil, now, &generator)
-        if stuck.isEmpty { backoff.reset() }
+        var waiting: [ResumeAction] = []
+        if next == asked {
+            waiting = pause(next, error: nil, now, &generator)
+        } else {
+            backoff.reset()
+            for position in next { enqueue(position) }
+        }
         return releaseResumed() + sendBatches() + waiting
     }
 

@@ -1,11 +1,11 @@
 package import Foundation
 package import ScrollbackModel
 
-/// Coming online: pull windows of what moved, bring each conversation that is behind up to date, and hold live events back
-/// until what was missed before them is there.
+/// Coming online: pull windows of what moved, bring each conversation that is behind up to date, and hold live events
+/// back until what was missed before them is there.
 ///
-/// Events go in, ``ResumeAction``s come out. Answers to requests of an earlier connection are recognised by their number
-/// and ignored; live events of an earlier connection must not be handed in.
+/// Events go in, ``ResumeAction``s come out. Answers to requests of an earlier connection are recognised by their
+/// number and ignored; live events of an earlier connection must not be handed in.
 package struct ResumeState: Sendable {
     /// The most conversations one `sync` asks for.
     package static let batchSize = 20

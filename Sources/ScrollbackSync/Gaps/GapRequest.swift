@@ -24,7 +24,8 @@ package struct GapRequest: Hashable, Sendable {
 }
 
 extension LogState {
-    /// The gap nearest a place, older before newer at the same distance, and how to ask for it from the side that is nearest.
+    /// The gap nearest a place, older before newer at the same distance, and how to ask for it from the side that is
+    /// nearest.
     package func gapToFill(nearest place: Seq, limit: Int = Limits.standard.pageSize) -> GapRequest? {
         let older = gaps.last(atOrBelow: place)
         let newer = gaps.first(atOrAbove: place)

@@ -14,8 +14,8 @@ extension LogState {
 
     /// Applies one change as it happens.
     ///
-    /// Its row or range is taken at once whatever the order; `rev` moves only when it is the next one, and `sync` brings
-    /// what lies between.
+    /// Its row or range is taken at once whatever the order; `rev` moves only when it is the next one, and `sync`
+    /// brings what lies between.
     package mutating func apply(change: LogChange, in epoch: Epoch) -> LogEdit {
         guard epoch == self.epoch else { return .stale(.epoch, needsSync: true) }
         var edit = LogEdit()

@@ -3,8 +3,8 @@ package import ScrollbackModel
 extension LogState {
     /// Applies a head that came in a window, in an event or with a page.
     ///
-    /// A newer head opens a gap, a higher floor erases; what is lower than ours is late and ignored. Another epoch starts
-    /// over.
+    /// A newer head opens a gap, a higher floor erases; what is lower than ours is late and ignored. Another epoch
+    /// starts over.
     package mutating func apply(head new: LogHead) -> LogEdit {
         var edit = LogEdit()
         guard new.epoch == epoch else {

@@ -1,7 +1,8 @@
 package import ScrollbackModel
 
 extension LogState {
-    /// What is wrong with this log: nothing, as long as rows, gaps and voids are disjoint and exactly `firstSeq...head`.
+    /// What is wrong with this log: nothing, as long as rows, gaps and voids are disjoint and exactly
+    /// `firstSeq...head`.
     ///
     /// - Parameter rows: the places of all rows the store has, lowest first.
     package func violations(rows: some Collection<Seq>) -> [String] {
@@ -29,7 +30,9 @@ extension LogState {
         }
         let places = head - firstSeq + 1
         let known = Int64(rows.count) + gaps.count + voids.count
-        check(known == places, "\(rows.count) rows, \(gaps.count) in gaps and \(voids.count) voids are not \(places) places")
+        check(
+            known == places,
+            "\(rows.count) rows, \(gaps.count) in gaps and \(voids.count) voids are not \(places) places")
         return found
     }
 }

@@ -19,7 +19,6 @@ extension LogState {
         gaps.remove(below)
         voids.remove(below)
         firstSeq = floor
-        replayed = max(replayed, floor - 1)
     }
 
     /// Follows head, floor and newest change of the same log; what is older than ours is left alone.

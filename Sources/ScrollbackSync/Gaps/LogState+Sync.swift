@@ -3,7 +3,8 @@ package import ScrollbackModel
 extension LogState {
     /// Applies an answer to `sync`.
     ///
-    /// - Parameter asked: the position it was asked from. An answer that starts above where we are would leave out changes.
+    /// - Parameter asked: the position it was asked from. An answer that starts above where we are would leave out
+    ///   changes.
     package mutating func apply(sync: LogSync, asked: LogPosition) -> LogEdit {
         guard asked.epoch == epoch, asked.view == view, asked.rev <= rev else {
             return .stale(.position, needsSync: true)

@@ -2,12 +2,13 @@ package import ScrollbackModel
 
 /// What a device knows of one conversation's log.
 ///
-/// Rows, gaps and voids are disjoint and together exactly `firstSeq...head`; ``violations(rows:)`` proves it. Everything
-/// that reaches a device about a log (a head, a message, a change, a page, an answer to `sync`) is applied here and comes
-/// back as a ``LogEdit``, which the store carries out in the transaction that saves this state.
+/// Rows, gaps and voids are disjoint and together exactly `firstSeq...head`; ``violations(rows:)`` proves it.
+/// Everything that reaches a device about a log (a head, a message, a change, a page, an answer to `sync`) is applied
+/// here and comes back as a ``LogEdit``, which the store carries out in the transaction that saves this state.
 ///
-/// A store may load less than all gaps and voids: those that overlap or touch the places an event speaks of (a floor that
-/// moves up speaks of all it passes), and all above ``replayed``. Only a new epoch, a new view and a refetch need every one.
+/// A store may load less than all gaps and voids: those that overlap or touch the places an event speaks of (a floor
+/// that moves up speaks of all it passes), and all above ``replayed``. Only a new epoch, a new view and a refetch need
+/// every one.
 package struct LogState: Hashable, Sendable {
     package var epoch: Epoch
     package var view: Int64
@@ -31,8 +32,8 @@ package struct LogState: Hashable, Sendable {
     /// Places that this reader will never see.
     package var voids: SeqRangeSet
 
-    /// Changes up to `rev` were never applied to places up to `seq`: what fills a gap there must have been read at `rev` or
-    /// later, else an answer that was long on its way would bring back what those changes took away.
+    /// Changes up to `rev` were never applied to places up to `seq`: what fills a gap there must have been read at
+    /// `rev` or later, else an answer that was long on its way would bring back what those changes took away.
     package struct Baseline: Hashable, Sendable {
         package var seq: Seq
         package var rev: Int64

@@ -4,8 +4,8 @@ package import ScrollbackModel
 extension Outbox {
     /// The server answered for a message, on this connection or an earlier one.
     ///
-    /// A success is true whenever it comes. A refusal counts only while the message is in flight; a temporary one keeps the
-    /// message at the head of its lane, so that nothing overtakes it. A request that got no answer is no refusal:
+    /// A success is true whenever it comes. A refusal counts only while the message is in flight; a temporary one keeps
+    /// the message at the head of its lane, so that nothing overtakes it. A request that got no answer is no refusal:
     /// ``disconnected()`` queues it again.
     package mutating func answered(
         _ id: MessageID, _ result: Result<SendResult, ChatError>, now: Date,

@@ -49,12 +49,10 @@ extension Outbox {
     /// Transmits the first message of a lane, if it is its turn and nothing is in flight there.
     mutating func pump(_ conversation: ConversationID, _ now: Date, _ steps: inout Steps) {
         guard isConnected else { return }
-        while let head = lanes[conversation]?.first(where: { !$0.isFailed }) {
-            switch head.state {
-            case .sending, .failed: return
-            case .waiting(let until) where now < until: return
-            case .waiting, .queued: break
-            }
+        while let lane = lanes[conversation], !lane.contains(where: { $0.state == .sending }),
+            let head = lane.first(where: { !$0.isFailed })
+        {
+            if case .waiting(let until) = head.state, now < until { return }
             guard now.timeIntervalSince(head.createdAt) <= Self.lifetime else {
                 update(head.id, &steps) { $0.state = .failed(.tooOldToSend) }
                 continue
@@ -65,7 +63,6 @@ extension Outbox {
                 $0.isFrozen = true
             }
             steps.transmit.append(head.id)
-            return
         }
     }
 }

@@ -1,11 +1,11 @@
 package import Foundation
 package import ScrollbackModel
 
-/// The messages this device has yet to hand over: in order in each conversation, one in flight there at a time, each under
-/// one id until the server has answered for it.
+/// The messages this device has yet to hand over: in order in each conversation, one in flight there at a time, each
+/// under one id until the server has answered for it.
 ///
-/// Events go in, ``Effects`` come out. The caller stores `changed` and `removed` first and transmits then: an item that may
-/// have reached the server is always known to be frozen.
+/// Events go in, ``Effects`` come out. The caller stores `changed` and `removed` first and transmits then: an item that
+/// may have reached the server is always known to be frozen.
 package struct Outbox: Sendable {
     /// What an event led to.
     package struct Effects: Equatable, Sendable {

@@ -6,25 +6,28 @@ extension ReadState {
     /// - Returns: whether its counts were taken. How far was read is merged by the higher one in any case.
     @discardableResult
     package mutating func apply(_ summary: ReadSummary) -> Bool {
+        guard summary.epoch == epoch else { return false }
         readSeq = max(readSeq, summary.readSeq)
         if let pending = pendingReadSeq, summary.readSeq >= pending { confirm() }
-        var stamp = summary.stamp
-        guard stamp.rev >= computedAt.rev, stamp.userRev >= computedAt.userRev else { return false }
-        let missed = max(0, computedAt.n - stamp.n)
-        let isOlder = stamp.seq < computedAt.seq
-        if isOlder {
-            stamp.seq = computedAt.seq
-            stamp.n = computedAt.n
+        guard summary.rev >= computedAt.rev, summary.userRev >= computedAt.userRev else { return false }
+
+        let mine = (unread: unread, mentions: mentions, stamp: computedAt, lowestN: lowestUnreadN)
+        computedAt = Stamp(of: summary)
+        unread = summary.unread
+        mentions = summary.mentions
+        isMarkedUnread = summary.isMarkedUnread && pendingReadSeq == nil
+        if summary.seq < mine.stamp.seq {
+            // What came since is the difference in running numbers.
+            unread += max(0, mine.stamp.n - summary.n)
+            computedAt.seq = mine.stamp.seq
+            computedAt.n = mine.stamp.n
         }
-        let counted = (unread: summary.unread + (isOlder ? missed : 0), mentions: summary.mentions)
-        let before = (unread: unread + max(0, stamp.n - lowestUnreadN), mentions: mentions, seq: computedAt.seq)
-        computedAt = stamp
-        (unread, mentions) = counted
         if let pending = pendingReadSeq {
-            // The answer counts what was read here meanwhile. These bounds do not.
-            unread = min(unread, before.unread, pendingN.map { max(0, stamp.n - $0) } ?? .max)
-            mentions = min(mentions, max(0, stamp.seq - pending))
-            if stamp.seq == before.seq { mentions = min(mentions, before.mentions) }
+            // The answer still counts what was read here: it can't be more than what was left here and what came since.
+            unread = min(unread, mine.unread + max(0, computedAt.n - mine.lowestN))
+            if let pendingN { unread = min(unread, max(0, computedAt.n - pendingN)) }
+            mentions = min(mentions, max(0, computedAt.seq - pending))
+            if computedAt.seq == mine.stamp.seq { mentions = min(mentions, mine.mentions) }
         }
         return true
     }
@@ -46,8 +49,9 @@ extension ReadState {
     ///
     /// - Parameter n: the running number there, where the row is known.
     package mutating func markRead(upTo seq: Seq, n: Int64? = nil) {
-        guard seq > readSeq else { return }
+        guard seq > readSeq || isMarkedUnread && seq == readSeq else { return }
         readSeq = seq
+        isMarkedUnread = false
         pendingReadSeq = seq
         pendingN = n
         if seq >= computedAt.seq {

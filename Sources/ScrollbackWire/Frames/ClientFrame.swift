@@ -81,6 +81,7 @@ extension ClientFrame {
                 }
             }
             try first.end()
+            try fields.checkType()
             try reader.object { (name, value) throws(ChatError) in try fields.read(name, &value) }
             return try fields.frame(limits: limits)
         } catch {
@@ -96,6 +97,10 @@ package struct RequestError: Error {
 }
 
 extension ClientRequest {
+    static let names: Set<String> = [
+        "send", "history", "read", "sync", "subscribe", "unsubscribe", "activity", "token", "ping",
+    ]
+
     var name: String {
         switch self {
         case .send: "send"
@@ -120,10 +125,10 @@ extension ClientRequest {
             writer.field("conversation", conversation)
             for (name, values) in query.parameters.values.sorted(by: { $0.key < $1.key }) {
                 writer.key(name)
-                if values.count == 1, !["types", "excludedTypes", "customTypes", "senders"].contains(name) {
-                    writer.value(values[0])
-                } else {
-                    writer.array(values) { $0.value($1) }
+                switch name {
+                case "limit", "beforeLimit", "afterLimit", "mentionsMe": writer.value(RawJSON(known: values[0]))
+                case "types", "excludedTypes", "customTypes", "senders": writer.array(values) { $0.value($1) }
+                default: writer.value(values[0])
                 }
             }
         case .read(let conversation, let seq, let epoch):
@@ -187,12 +192,19 @@ private struct Fields {
         }
     }
 
-    func frame(limits: Limits) throws(ChatError) -> ClientFrame {
+    /// Of a type that is not known, no member is looked at: what it holds is another version's business.
+    func checkType() throws(ChatError) {
         guard let type else { throw ChatError(.malformed, "a frame must have a type", parameter: "type") }
+        guard type == "hello" || ClientRequest.names.contains(type) else {
+            throw ChatError(.unknownOperation, "there is no request \"\(type)\"", parameter: "type")
+        }
+    }
+
+    func frame(limits: Limits) throws(ChatError) -> ClientFrame {
         if type == "hello" {
             return .hello(.init(token: try token.required("token"), device: try device.required("device"), cursor: cursor))
         }
-        return .request(ref: try ref.required("ref"), try request(type, limits: limits))
+        return .request(ref: try ref.required("ref"), try request(type ?? "", limits: limits))
     }
 
     private func request(_ type: String, limits: Limits) throws(ChatError) -> ClientRequest {

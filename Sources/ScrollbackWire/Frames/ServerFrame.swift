@@ -107,6 +107,7 @@ extension ServerFrame {
             default: try value.skip()
             }
         }
+        try first.end()
         let name = try type.required("type")
         switch name {
         case "welcome": return .welcome(try Welcome(from: &reader))

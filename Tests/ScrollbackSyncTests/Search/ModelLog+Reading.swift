@@ -16,9 +16,8 @@ extension ModelLog {
 
     func state(for user: UserID) -> LogHead {
         let head = head(for: user)
-        return LogHead(
-            epoch: epoch, view: view, head: head, firstSeq: firstSeq(for: user), n: head > 0 ? rows[Int(head) - 1].n : 0,
-            rev: rev)
+        let n = head > 0 ? rows[Int(head) - 1].n : 0
+        return LogHead(epoch: epoch, view: view, head: head, firstSeq: firstSeq(for: user), n: n, rev: rev)
     }
 
     func sees(_ user: UserID, _ seq: Seq) -> Bool {
@@ -58,9 +57,11 @@ extension ModelLog {
             looked += 1
             seq += step
         }
+        let end = seq - step
         let coverage =
             looked == 0
-            ? Coverage.nothing(above: anchor) : Coverage(lower: min(start, seq - step), upper: max(start, seq - step), voids: voids)
+            ? Coverage.nothing(above: anchor)
+            : Coverage(lower: min(start, end), upper: max(start, end), voids: voids)
         return LogPage(
             messages: messages, coverage: coverage, isFiltered: sender != nil, older: nil, newer: nil, state: state)
     }
@@ -69,8 +70,8 @@ extension ModelLog {
     func sync(_ asked: LogPosition, reader: UserID) -> LogSync {
         let state = state(for: reader)
         let missed = asked.epoch == epoch ? asked.seq : 0
-        let limit = 6
-        let newest = page(.older, of: state.head + 1, limit: limit, budget: max(0, Int(state.head - missed)), reader: reader)
+        let places = max(0, Int(state.head - missed))
+        let newest = page(.older, of: state.head + 1, limit: 6, budget: places, reader: reader)
         if asked.epoch != epoch || asked.rev < forgotten {
             return LogSync(
                 page: newest, changes: [], changedThrough: rev, mustRefetch: asked.epoch == epoch)

@@ -9,6 +9,8 @@ struct Packet {
     /// The process that sent it or waits for it.
     var process: Int
     var body: Body
+    /// How many deliveries it lets pass first.
+    var patience = 0
 
     enum Body {
         case request(Request)

@@ -24,7 +24,7 @@ struct SearchTests {
 
     private static func run(_ world: inout World) -> World.Violation? {
         do throws(World.Violation) {
-            for _ in 0..<250 { try world.step() }
+            for _ in 0..<400 { try world.step() }
             try world.comeToRest()
             try world.checkAtRest()
             return nil

@@ -17,7 +17,7 @@ extension World {
         case 38..<41: remove(index)
         case 41..<44: leaveOrJoin(index)
         case 44: widen(index)
-        case 45: startOver(index)
+        case 45: try startOver(index)
         case 46: server.backUp(index)
         case 47..<49: expire(index)
         case 49..<51: forget(index)
@@ -83,10 +83,8 @@ extension World {
         tellHead(index)
     }
 
-    private mutating func startOver(_ index: Int) {
-        // A request of a connection that is gone can't outlive the store it was made to.
-        let connections = Set(devices.compactMap(\.connection))
-        wire.removeAll { $0.body.isRequest && !connections.contains($0.connection) }
+    private mutating func startOver(_ index: Int) throws(Violation) {
+        try loseSends()
         if generator.chance(50) {
             trace?.note("\(index): restored from a backup")
             server.restore(index)
@@ -95,6 +93,12 @@ extension World {
             server.makeAnew(index, members: [World.alice, World.bob])
         }
         tellHead(index)
+    }
+
+    /// A send under way, or its answer, can't outlive the store it was made to.
+    private mutating func loseSends() throws(Violation) {
+        for device in Set(wire.filter(\.body.isSend).map(\.device)).sorted() { try disconnect(device) }
+        wire.removeAll(where: \.body.isSend)
     }
 
     /// Retention moves the floor.

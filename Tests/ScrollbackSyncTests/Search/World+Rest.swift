@@ -8,8 +8,10 @@ extension World {
     mutating func comeToRest() throws(Violation) {
         isRough = false
         for index in server.logs.indices {
-            for user in [World.alice, World.bob] { server.logs[index].join(user) }
-            server.moved(index)
+            for user in [World.alice, World.bob] where !server.logs[index].isMember(user) {
+                server.logs[index].join(user)
+                server.moved(index)
+            }
         }
         for device in devices.indices {
             try disconnect(device)
@@ -48,7 +50,7 @@ extension World {
         return !wire.isEmpty
     }
 
-    /// At every step: rows, gaps and voids are disjoint and exactly what there is, on every device.
+    /// At every step: rows, gaps and voids are disjoint and exactly what there is, and sends go one at a time.
     mutating func check(_ device: Int) throws(Violation) {
         for conversation in World.conversations where devices[device].touched.contains(conversation) {
             if let violation = devices[device].disk.logs[conversation]?.violations.first {
@@ -56,6 +58,10 @@ extension World {
             }
         }
         devices[device].touched = []
+        let inFlight = devices[device].outbox.items.filter { $0.state == .sending }.map(\.conversation)
+        if Set(inFlight).count < inFlight.count {
+            throw Violation(description: "device \(device) has two sends of a conversation in flight")
+        }
     }
 
     func checkAtRest() throws(Violation) {

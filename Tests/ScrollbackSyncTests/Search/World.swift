@@ -104,6 +104,10 @@ extension World {
     mutating func deliver() throws(Violation) {
         guard !wire.isEmpty else { return }
         let index = generator.below(wire.count)
+        if isRough, wire[index].patience > 0 {
+            wire[index].patience -= 1
+            return
+        }
         let packet = wire[index]
         if isRough, !packet.body.isRequest, generator.chance(4) {
             trace?.note("the next is doubled")
@@ -116,6 +120,7 @@ extension World {
             trace?.note("server ← device \(packet.device): \(request)")
             var answer = packet
             answer.body = .answer(self.answer(request, for: packet))
+            if isRough, generator.chance(15) { answer.patience = 3 + generator.below(10) }
             if devices[packet.device].process == packet.process { wire.append(answer) }
         case .answer(let answer):
             guard devices[packet.device].process == packet.process else { return }
@@ -125,7 +130,7 @@ extension World {
             try run(packet.device) { $0.receive(answer, now: now) }
         case .event(let event):
             guard devices[packet.device].connection == packet.connection else { return }
-            trace?.note("device \(packet.device) ← \(event)")
+            trace?.note("device \(packet.device) ← \(brief(event))")
             let now = now
             try run(packet.device) { $0.receive(event, now: now) }
         }
@@ -141,6 +146,12 @@ extension World {
 
 extension Packet.Body {
     var isRequest: Bool { if case .request = self { true } else { false } }
+    var isSend: Bool {
+        switch self {
+        case .request(.send), .answer(.sent): true
+        default: false
+        }
+    }
     var isEvent: Bool { if case .event = self { true } else { false } }
 }
 

@@ -2,25 +2,13 @@ import ScrollbackModel
 
 import ScrollbackSync
 
-/// One conversation on a device's disk: what is known of the log, and the rows. It carries out edits as a store does.
+/// One conversation on a device's disk: what is known of the log, and the rows.
 struct LogCopy {
     var state: LogState
     var rows: [Seq: Message] = [:]
 
     init(adopting head: LogHead) {
         state = LogState(adopting: head)
-    }
-
-    mutating func carryOut(_ edit: LogEdit) {
-        if edit.erasesEverything { rows = [:] }
-        for range in edit.erased {
-            if range.count < rows.count {
-                for seq in range { rows[seq] = nil }
-            } else {
-                rows = rows.filter { !range.contains($0.key) }
-            }
-        }
-        for message in edit.upserts where message.rev > rows[message.seq]?.rev ?? -1 { rows[message.seq] = message }
     }
 
     var violations: [String] { state.violations(rows: rows.keys.sorted()) }
@@ -32,7 +20,7 @@ extension LogCopy {
     @discardableResult
     mutating func apply(_ event: (inout LogState) -> LogEdit) -> LogEdit {
         let edit = event(&state)
-        carryOut(edit)
+        edit.carryOut(on: &rows)
         return edit
     }
 

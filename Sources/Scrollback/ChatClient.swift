@@ -1,0 +1,150 @@
+public import Foundation
+import Logging
+public import ScrollbackModel
+import ScrollbackSync
+
+/// One user's chat on one device: conversations, history, sending, unread counts; offline first.
+///
+/// A client is opened over a store that belongs to it alone, and works whether or not it is connected. Several clients in
+/// one process share nothing.
+public final class ChatClient: Sendable {
+    /// How a client is opened.
+    public struct Configuration: Sendable {
+        /// Where a client keeps what it knows.
+        public enum Store: Hashable, Sendable {
+            /// In a directory of the app's private container, one for each user.
+            case directory(URL)
+            /// Nowhere: gone with the client.
+            case inMemory
+        }
+
+        public var server: URL
+        public var user: UserID
+        public var store: Store
+        /// Names this device among the user's; a second connection of the same device replaces the first. By default a
+        /// name is made with the store and kept there.
+        public var device: String?
+        /// A PEM file to trust instead of the system's certificates.
+        public var trustedCertificate: URL?
+        /// How many events wait for a loop over ``ChatClient/events`` before some are dropped and reported as missed.
+        public var eventBuffer = 1000
+        /// Asked for a token at each connection, and again when it expires.
+        public var token: @Sendable () async throws -> String
+        package var transport: (any Transport)?
+        package var clock: @Sendable () -> Date = { Date() }
+
+        public init(
+            server: URL, user: UserID, store: Store, token: @escaping @Sendable () async throws -> String
+        ) {
+            self.server = server
+            self.user = user
+            self.store = store
+            self.token = token
+        }
+    }
+
+    let core: ClientCore
+    private let configuration: Configuration
+
+    private init(core: ClientCore, configuration: Configuration) {
+        self.core = core
+        self.configuration = configuration
+    }
+
+    /// Opens a client over its store. Nothing is sent before ``connect()``.
+    ///
+    /// - Throws: `local-storage` when the store can't be opened, is another user's, or a newer version's.
+    public static func open(_ configuration: Configuration) async throws(ChatError) -> ChatClient {
+        let directory: URL? = if case .directory(let url) = configuration.store { url } else { nil }
+        let store = try LocalStore(directory: directory, user: configuration.user)
+        let device: String
+        if let named = configuration.device {
+            device = try Identifier(named, parameter: "device").text
+        } else {
+            device = try await store.write { try $0.deviceName() }
+        }
+        let core = ClientCore(
+            user: configuration.user, store: store, server: configuration.server, device: device,
+            transport: configuration.transport ?? NIOTransport(trusting: configuration.trustedCertificate),
+            token: configuration.token, clock: configuration.clock, logger: Logger(label: "scrollback.client"),
+            eventCapacity: configuration.eventBuffer)
+        try await core.start()
+        return ChatClient(core: core, configuration: configuration)
+    }
+
+    public var user: UserID { core.user }
+
+    // MARK: Connection
+
+    /// Connects, and from then on reconnects by itself. Returns at once.
+    public func connect() {
+        core.mailbox.post(.connect)
+    }
+
+    /// How the client stands with its server.
+    public var connection: StateSequence<ConnectionState> { core.connection.sequence }
+
+    /// Tells the server whether the app is in the foreground; a client that comes to the foreground reconnects at once.
+    public func setActive(_ isActive: Bool) async {
+        core.mailbox.post(.setActive(isActive))
+    }
+
+    /// Tells the client that the network may be back, so that it need not wait any longer.
+    public func retryConnection() {
+        core.mailbox.post(.kick)
+    }
+
+    /// Everything that happens, for bots and tests; a loop that is too slow is told how much it missed.
+    public var events: AsyncStream<ClientEvent> { core.events.events() }
+
+    /// Ends the connection and everything that runs. What is unsent stays, for the next time.
+    public func close() async {
+        await core.close()
+        try? core.store.close()
+    }
+
+    /// What was still to be sent at sign-out.
+    public struct Unsent: Sendable {
+        public let conversation: ConversationID
+        public let id: MessageID
+        public let content: MessageContent
+    }
+
+    /// Closes the client for good.
+    ///
+    /// - Parameter erasing: whether the store's files go too.
+    /// - Returns: what was unsent.
+    @discardableResult
+    public func signOut(erasing: Bool) async throws(ChatError) -> [Unsent] {
+        let unsent = try await core.store.read { reader in
+            try reader.outbox().compactMap { item in
+                try reader.submission(item.id).map { Unsent(conversation: $0.0, id: item.id, content: $0.1.content) }
+            }
+        }
+        await close()
+        if erasing, case .directory(let directory) = configuration.store {
+            do {
+                try LocalStore.erase(directory)
+            } catch {
+                throw ChatError(.localStorage, "the store's files can't be removed", cause: error)
+            }
+        }
+        return unsent
+    }
+
+    // MARK: Conversations
+
+    /// A conversation; it need not exist yet.
+    public func conversation(_ id: ConversationID) -> Conversation {
+        Conversation(id: id.log, core: core)
+    }
+
+    /// The list of recent conversations and the unread counts.
+    public var recents: Recents { Recents(core: core) }
+
+    /// What is wrong with the store: nothing, as long as every message, gap and void of every conversation is accounted
+    /// for.
+    public func verifyIntegrity() async throws(ChatError) -> [String] {
+        try await core.store.read { try $0.violations() }
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import Logging
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+import Synchronization
+
+/// What keeps one client going: one loop takes what happened, in order, asks the state machines of `ScrollbackSync` what
+/// follows, stores it, and does it. Nothing else talks to the connection.
+final class ClientCore: Sendable {
+    let user: UserID
+    let store: LocalStore
+    let server: URL
+    let device: String
+    let transport: any Transport
+    let token: @Sendable () async throws -> String
+    let clock: @Sendable () -> Date
+    let logger: Logger
+
+    let connection = StateSource<ConnectionState>(.idle)
+    let changes = ChangeCenter()
+    let events: EventCenter
+    let mailbox = Mailbox<Input>()
+    private let loop = Mutex<Task<Void, Never>?>(nil)
+
+    /// How long a request may go without an answer.
+    static let requestTimeout: Duration = .seconds(20)
+
+    enum Input: Sendable {
+        case connect
+        case close
+        /// The network may be back, or somebody is waiting.
+        case kick
+        case token(generation: Int, Result<String, ChatError>)
+        case opened(generation: Int, any TransportConnection)
+        case openFailed(generation: Int, ChatError)
+        case transport(generation: Int, TransportEvent)
+        case heartbeat(generation: Int)
+        case tick
+        case request(ClientRequest, Reply)
+        case requestTimedOut(ref: Int64, generation: Int)
+        /// A message was put into the outbox.
+        case queued(OutboxItem)
+        case retry(MessageID)
+        case cancel(MessageID, @Sendable (Outbox.Cancellation) -> Void)
+        /// A read position was marked.
+        case readMarked
+        /// Applying something showed that a log is behind.
+        case behind(LogPosition)
+        case unknownLog(ConversationID)
+        /// Heads of a window are to be stored, and conversations to be looked at again: steps of the loop to itself.
+        case storeHeads([ConversationHead], String, generation: Int)
+        case recheck([ConversationID])
+        case setActive(Bool)
+        case subscribe([ConversationID], isOn: Bool)
+    }
+
+    typealias Reply = @Sendable (Result<[UInt8], ChatError>) -> Void
+
+    init(
+        user: UserID, store: LocalStore, server: URL, device: String, transport: any Transport,
+        token: @escaping @Sendable () async throws -> String, clock: @escaping @Sendable () -> Date, logger: Logger,
+        eventCapacity: Int
+    ) {
+        self.user = user
+        self.store = store
+        self.server = server
+        self.device = device
+        self.transport = transport
+        self.token = token
+        self.clock = clock
+        self.logger = logger
+        events = EventCenter(capacity: eventCapacity)
+    }
+
+    /// Starts the loop. What was being sent when the process ended is queued again.
+    func start() async throws(ChatError) {
+        let items = try await store.read { try $0.outbox() }
+        let task = Task { await Driver(core: self, outbox: Outbox(restoring: items)).run() }
+        loop.withLock { $0 = task }
+    }
+
+    /// Ends the loop and the connection; waits until nothing runs any more.
+    func close() async {
+        mailbox.post(.close)
+        let task = loop.withLock { $0 }
+        await task?.value
+        connection.set(.idle)
+        connection.end()
+        changes.end()
+        events.end()
+    }
+
+    // MARK: For the rest of the client
+
+    /// Asks the server, and waits for its answer.
+    ///
+    /// - Throws: what the server refused; `unreachable` when there is no connection; `timeout`.
+    func request(_ request: ClientRequest) async throws(ChatError) -> [UInt8] {
+        let result: Result<[UInt8], ChatError> = await withCheckedContinuation { continuation in
+            let once = Once { continuation.resume(returning: $0) }
+            mailbox.post(.request(request) { once.answer($0) })
+            // A loop that ended meanwhile answers nobody.
+            if isClosed { once.answer(.failure(ChatError(.closed, "the client is closed"))) }
+        }
+        return try result.get()
+    }
+
+    private let closed = Atomic<Bool>(false)
+    var isClosed: Bool { closed.load(ordering: .acquiring) }
+    func markClosed() { closed.store(true, ordering: .releasing) }
+
+    private let currency = Mutex(Currency())
+
+    private struct Currency {
+        var isResumed = false
+        var heard: Set<ConversationID> = []
+    }
+
+    /// Whether this connection has brought, and keeps bringing, word of everything new in a conversation.
+    func isCurrent(_ id: ConversationID) -> Bool {
+        currency.withLock { $0.isResumed && (id.kind.traits.hasRecents || $0.heard.contains(id)) }
+    }
+
+    func setCurrency(isResumed: Bool, heard: Set<ConversationID>) {
+        currency.withLock { $0 = Currency(isResumed: isResumed, heard: heard) }
+    }
+
+    /// Applies inputs in one transaction and tells whoever shows them.
+    @discardableResult
+    func apply(_ inputs: [LogInput]) async throws(ChatError) -> [LogOutcome] {
+        let outcomes = try await store.write { try $0.apply(inputs) }
+        changes.changed(Set(inputs.map(\.conversation)))
+        return outcomes
+    }
+
+    /// Applies a page that somebody asked for, and has what it shows to be missing asked for too.
+    func apply(_ page: LogPage, to id: ConversationID) async throws(ChatError) -> LogOutcome? {
+        let outcome = try await apply([.page(id, page)]).first
+        if let behind = outcome?.behind { mailbox.post(.behind(behind)) }
+        return outcome
+    }
+}
+
+/// Answers once, whoever comes first.
+private final class Once: Sendable {
+    private let body: Mutex<(@Sendable (Result<[UInt8], ChatError>) -> Void)?>
+
+    init(_ body: @escaping @Sendable (Result<[UInt8], ChatError>) -> Void) {
+        self.body = Mutex(body)
+    }
+
+    func answer(_ result: Result<[UInt8], ChatError>) {
+        let body = body.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        body?(result)
+    }
+}

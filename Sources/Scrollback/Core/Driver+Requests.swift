@@ -1,0 +1,158 @@
+import Foundation
+import Logging
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+
+/// Requests, their answers, and what the server says by itself.
+extension Driver {
+    func ask(_ request: ClientRequest, _ reply: @escaping ClientCore.Reply) {
+        switch phase {
+        case .online: send(request, .reply(reply))
+        case .opening, .greeting: waiting.append((request, reply))
+        case .waiting:
+            kick()
+            if case .opening = phase {
+                waiting.append((request, reply))
+            } else {
+                reply(.failure(ChatError(.unreachable, "the server can't be reached")))
+            }
+        case .idle: reply(.failure(ChatError(.unreachable, "the client is not connected: call connect()")))
+        case .rejected: reply(.failure(ChatError(.unreachable, "the server rejected this client")))
+        }
+    }
+
+    func send(_ request: ClientRequest, _ purpose: Request) {
+        guard let connection else { return }
+        lastRef += 1
+        let ref = lastRef
+        requests[ref] = purpose
+        connection.send(ClientFrame.request(ref: ref, request).encoded())
+        let generation = generation
+        Task { [mailbox = core.mailbox] in
+            try? await Task.sleep(for: ClientCore.requestTimeout)
+            mailbox.post(.requestTimedOut(ref: ref, generation: generation))
+        }
+    }
+
+    func decode(_ bytes: [UInt8]) -> ServerFrame? {
+        lastHeard = now
+        do {
+            return try ServerFrame.decode(bytes)
+        } catch {
+            core.logger.warning("a frame could not be read", metadata: ["code": "\(error.code)"])
+            return nil
+        }
+    }
+
+    func received(_ frame: ServerFrame) async {
+        switch frame {
+        case .welcome(let welcome):
+            guard case .greeting(let connection) = phase else { return }
+            await welcomed(welcome, connection)
+        case .result(let ref, let body): await answered(ref, .success(body))
+        case .error(let ref, let error):
+            guard let ref else {
+                core.logger.warning("the server refused a frame", metadata: ["code": "\(error.code)"])
+                return
+            }
+            await answered(ref, .failure(error))
+        case .event(let event): await happened(event)
+        case .unknown: break
+        }
+    }
+
+    func answered(_ ref: Int64, _ result: Result<[UInt8], ChatError>) async {
+        guard let request = requests.removeValue(forKey: ref) else { return }
+        switch request {
+        case .nothing: break
+        case .reply(let reply): reply(result)
+        case .send(let id): await sendAnswered(id, result)
+        case .read(let id): await readAnswered(id, result)
+        case .window(let number): await windowAnswered(number, result)
+        case .logs(let batch, let positions): await logsAnswered(batch, positions, result)
+        case .heads(let ids):
+            learning.subtract(ids)
+            if case .success(let body) = result { await headsCame(body) }
+        }
+    }
+
+    private func happened(_ event: ServerEvent) async {
+        do {
+            switch event {
+            case .message, .changed, .head: break  // Taken as live events before.
+            case .transient(let message): core.events.send(.transient(message))
+            case .read(let id, let summary):
+                try await core.store.write { try $0.apply(summary, in: id) }
+                core.changes.changed([id])
+                core.events.send(.read(id, core.user, summary.readSeq))
+            case .peerRead(let id, let user, let seq): core.events.send(.read(id, user, seq))
+            case .member(let id, let user, let role):
+                if user == core.user { learn([id]) }
+                core.events.send(.member(id, user, role))
+            case .conversation(let id, let isDeleted):
+                if isDeleted {
+                    try await core.store.write { try $0.forget(id) }
+                    core.changes.changed([id])
+                } else {
+                    learn([id])
+                }
+                core.events.send(.conversation(id, isDeleted: isDeleted))
+            case .user: break
+            case .resync: perform(resume.connected(cursor: try await core.store.read { try $0.cursor() }))
+            }
+        } catch {
+            await failed(error)
+        }
+    }
+
+    /// Asks for the heads of conversations that are not known, or changed. Only streams are told of by themselves.
+    func learn(_ ids: [ConversationID]) {
+        let unknown = ids.filter { !$0.isCommunityItself && !learning.contains($0) }
+        guard connection != nil, !unknown.isEmpty else { return }
+        learning.formUnion(unknown)
+        send(.subscribe(unknown), .heads(unknown))
+    }
+
+    func subscribe(_ ids: [ConversationID], isOn: Bool) {
+        var fresh: [ConversationID] = []
+        for id in ids {
+            let count = (subscriptions[id] ?? 0) + (isOn ? 1 : -1)
+            if isOn, count == 1 { fresh.append(id) }
+            subscriptions[id] = count > 0 ? count : nil
+            if !isOn, count == 0, connection != nil { send(.unsubscribe([id]), .nothing) }
+        }
+        if connection != nil, !fresh.isEmpty { send(.subscribe(fresh), .heads(fresh)) }
+    }
+
+    private func headsCame(_ body: [UInt8]) async {
+        do {
+            var heads: [ConversationHead] = []
+            var reader = try JSONReader(body)
+            try reader.object { (name, value) throws(ChatError) in
+                guard name == "heads" else { return try value.skip() }
+                heads = try value.list("heads", limit: 500) { (head) throws(ChatError) in
+                    try ConversationHead(from: &head)
+                }
+            }
+            for outcome in try await core.apply(heads.map { .head($0) }) { follow(outcome) }
+        } catch {
+            await failed(error)
+        }
+    }
+}
+
+extension ServerFrame {
+    /// What it says about a log, if that is all it is.
+    var liveEvent: LiveEvent? {
+        guard case .event(let event) = self else { return nil }
+        switch event {
+        case .message(let message): return .message(message)
+        case .changed(let id, let epoch, let change): return .changed(id, epoch, change)
+        case .head(let id, let epoch, let seq, let n, let rev):
+            // View and floor are the device's own: the event does not speak of them.
+            return .head(id, LogHead(epoch: epoch, view: 0, head: seq, firstSeq: 1, n: n, rev: rev))
+        default: return nil
+        }
+    }
+}

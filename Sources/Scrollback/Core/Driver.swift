@@ -1,0 +1,162 @@
+import Foundation
+import Logging
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+
+/// The loop of a ``ClientCore``: owns the connection and the state machines, and is run by one task only.
+final class Driver {
+    let core: ClientCore
+    var outbox: Outbox
+    var resume = ResumeState()
+    var generator = SystemRandomNumberGenerator()
+
+    var phase = Phase.idle
+    /// Counts connections; what an earlier one still says is ignored.
+    var generation = 0
+    var backoff = Backoff()
+    var hasRefreshedToken = false
+    var token = ""
+    /// Live events that may be applied.
+    var released: [LiveEvent] = []
+    var heartbeat = 30
+    var lastHeard = Date.distantPast
+    var lastRef: Int64 = 0
+    var requests: [Int64: Request] = [:]
+    /// Requests that came while a connection was being made.
+    var waiting: [(ClientRequest, ClientCore.Reply)] = []
+    var readsInFlight: Set<ConversationID> = []
+    var learning: Set<ConversationID> = []
+    /// Channels and rooms somebody wants to hear in full.
+    var subscriptions: [ConversationID: Int] = [:]
+    var isActive = true
+    var lastKick = Date.distantPast
+
+    enum Phase {
+        case idle
+        case opening
+        case greeting(any TransportConnection)
+        case online(any TransportConnection)
+        case waiting(until: Date)
+        case rejected
+    }
+
+    /// What is to be done with the answer to a request.
+    enum Request {
+        case reply(ClientCore.Reply)
+        case send(MessageID)
+        case window(Int)
+        case logs(batch: Int, [LogPosition])
+        case read(ConversationID)
+        case heads([ConversationID])
+        case nothing
+    }
+
+    init(core: ClientCore, outbox: Outbox) {
+        self.core = core
+        self.outbox = outbox
+    }
+
+    var now: Date { core.clock() }
+
+    var connection: (any TransportConnection)? {
+        if case .online(let connection) = phase { return connection }
+        return nil
+    }
+
+    // MARK: The loop
+
+    func run() async {
+        while true {
+            let inputs = await core.mailbox.take()
+            if inputs.isEmpty { break }
+            var live: [LiveEvent] = []
+            for input in inputs {
+                if case .close = input {
+                    await applyLive(&live)
+                    return end()
+                }
+                // Messages that come in a row are applied in one transaction.
+                guard case .transport(let generation, .frame(let bytes)) = input else {
+                    await applyLive(&live)
+                    await handle(input)
+                    continue
+                }
+                guard generation == self.generation, let frame = decode(bytes) else { continue }
+                if connection != nil, let event = frame.liveEvent {
+                    live.append(event)
+                    if live.count == 500 { await applyLive(&live) }
+                } else {
+                    await applyLive(&live)
+                    await received(frame)
+                }
+            }
+            await applyLive(&live)
+        }
+    }
+
+    private func end() {
+        core.markClosed()
+        core.mailbox.close()
+        disconnect()
+        for (_, reply) in waiting { reply(.failure(ChatError(.closed, "the client is closed"))) }
+        waiting = []
+    }
+
+    private func handle(_ input: ClientCore.Input) async {
+        switch input {
+        case .close: break
+        case .connect:
+            if case .idle = phase { open() }
+            if case .rejected = phase { open() }
+            if case .waiting = phase { open() }
+        case .kick: kick()
+        case .token(let generation, let result) where generation == self.generation: tokenCame(result)
+        case .opened(let generation, let connection): opened(generation, connection)
+        case .openFailed(let generation, let error) where generation == self.generation: await lost(nil, error)
+        case .transport(let generation, let event) where generation == self.generation:
+            if case .closed(let closure) = event { await lost(closure, nil) }
+        case .heartbeat(let generation) where generation == self.generation: beat()
+        case .token, .openFailed, .transport, .heartbeat: break
+        case .tick: await tick()
+        case .request(let request, let reply): ask(request, reply)
+        case .requestTimedOut(let ref, let generation) where generation == self.generation:
+            await answered(ref, .failure(ChatError(.timeout, "the server did not answer in time")))
+        case .requestTimedOut: break
+        case .queued(let item): await perform(outbox.enqueue(item.id, in: item.conversation, now: now))
+        case .retry(let id): await perform(outbox.retry(id, now: now))
+        case .cancel(let id, let reply):
+            let (cancellation, effects) = outbox.cancel(id, now: now)
+            await perform(effects)
+            reply(cancellation)
+        case .readMarked: await sendReads()
+        case .behind(let position):
+            perform(resume.needsSync(position))
+            await applyReleased()
+        case .unknownLog(let id): learn([id])
+        case .storeHeads(let heads, let cursor, let generation):
+            if generation == self.generation { await store(heads, cursor) }
+        case .recheck(let ids): await recheck(ids)
+        case .setActive(let isActive):
+            self.isActive = isActive
+            if isActive { kick() }
+            if connection != nil { send(.activity(isActive: isActive), .nothing) }
+        case .subscribe(let ids, let isOn): subscribe(ids, isOn: isOn)
+        }
+    }
+
+    private func tick() async {
+        if case .waiting(let until) = phase, until <= now { open() }
+        await perform(outbox.tick(now: now))
+        perform(resume.tick(now: now))
+        await applyReleased()
+    }
+
+    func wake(at date: Date) {
+        let seconds = max(0, date.timeIntervalSince(now)) + 0.001
+        Task { [mailbox = core.mailbox] in
+            try? await Task.sleep(for: .seconds(seconds))
+            mailbox.post(.tick)
+        }
+    }
+}

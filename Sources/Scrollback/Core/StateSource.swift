@@ -1,0 +1,75 @@
+import Synchronization
+
+/// The values of something over time. Any number of loops may iterate it at once: each begins with the current value,
+/// keeps only the newest while it is busy, never fails, and ends when the client is closed.
+public struct StateSequence<Value: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Value
+    public typealias Failure = Never
+
+    private let makeStream: @Sendable () -> AsyncStream<Value>
+
+    init(_ makeStream: @escaping @Sendable () -> AsyncStream<Value>) {
+        self.makeStream = makeStream
+    }
+
+    public func makeAsyncIterator() -> AsyncStream<Value>.Iterator {
+        makeStream().makeAsyncIterator()
+    }
+}
+
+/// Where the values of a ``StateSequence`` come from.
+final class StateSource<Value: Sendable>: Sendable {
+    private let state: Mutex<State>
+
+    private struct State {
+        var current: Value?
+        var observers: [Int: AsyncStream<Value>.Continuation] = [:]
+        var lastObserver = 0
+        var hasEnded = false
+    }
+
+    init(_ value: Value? = nil) {
+        state = Mutex(State(current: value))
+    }
+
+    var current: Value? { state.withLock { $0.current } }
+
+    var sequence: StateSequence<Value> {
+        StateSequence { [self] in
+            let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
+            let id: Int? = state.withLock { state in
+                if let current = state.current { continuation.yield(current) }
+                guard !state.hasEnded else { return nil }
+                state.lastObserver += 1
+                state.observers[state.lastObserver] = continuation
+                return state.lastObserver
+            }
+            guard let id else {
+                continuation.finish()
+                return stream
+            }
+            continuation.onTermination = { [weak self] _ in
+                self?.state.withLock { _ = $0.observers.removeValue(forKey: id) }
+            }
+            return stream
+        }
+    }
+
+    func set(_ value: Value) {
+        let observers = state.withLock { state in
+            guard !state.hasEnded else { return [AsyncStream<Value>.Continuation]() }
+            state.current = value
+            return Array(state.observers.values)
+        }
+        for observer in observers { observer.yield(value) }
+    }
+
+    func end() {
+        let observers = state.withLock { state in
+            state.hasEnded = true
+            defer { state.observers = [:] }
+            return Array(state.observers.values)
+        }
+        for observer in observers { observer.finish() }
+    }
+}

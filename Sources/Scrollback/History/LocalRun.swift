@@ -1,0 +1,109 @@
+import ScrollbackModel
+import ScrollbackSync
+
+/// A run of messages read from the device, oldest first, and the gap that keeps it from being whole.
+struct LocalRun: Sendable {
+    var messages: [Message]
+    var gap: GapRequest?
+    var older: Seq?
+    var newer: Seq?
+    /// An anchor that only the server can place.
+    var unknownPoint: HistoryPoint?
+
+    init(_ query: HistoryQuery, in id: ConversationID, _ reader: borrowing LocalReader) throws {
+        messages = []
+        let log = try reader.log(of: id)
+        func place(_ point: HistoryPoint, _ unknown: inout HistoryPoint?) throws -> LocalPlace? {
+            let place = try reader.place(point, in: id)
+            if place == nil { unknown = unknown ?? point }
+            return place
+        }
+        switch query.anchor {
+        case .cursor: return
+        case .before(let point):
+            guard let log, let place = try place(point, &unknownPoint) else {
+                unknownPoint = unknownPoint ?? point
+                return
+            }
+            try readOlder(from: place.newestOlder, limit: query.limit, query.filter, id, log, reader)
+        case .after(let point):
+            guard let log, let place = try place(point, &unknownPoint) else {
+                unknownPoint = unknownPoint ?? point
+                return
+            }
+            try readNewer(from: place.oldestNewer, to: nil, limit: query.limit, query.filter, id, log, reader)
+        case .between(let from, let to):
+            guard let log, let first = try place(from, &unknownPoint), let end = try place(to, &unknownPoint) else {
+                unknownPoint = unknownPoint ?? from
+                return
+            }
+            try readNewer(
+                from: first.newestOlder + 1, to: end.newestOlder, limit: query.limit, query.filter, id, log, reader)
+            older = nil
+        case .around(let point, let before, let after):
+            guard let log, let place = try place(point, &unknownPoint) else {
+                unknownPoint = unknownPoint ?? point
+                return
+            }
+            try readAround(place, before: before, after: after, query.filter, id, log, reader)
+        }
+    }
+
+    private mutating func readOlder(
+        from top: Seq, limit: Int, _ filter: MessageFilter, _ id: ConversationID, _ log: LogState,
+        _ reader: borrowing LocalReader
+    ) throws {
+        let page = try reader.older(from: top, limit: limit, filter: filter, in: id)
+        messages = page.messages.reversed() + messages
+        older = page.older
+        newer = newer ?? page.newer
+        gap = page.gap.map { Self.request(older: $0, from: top) } ?? gap
+    }
+
+    private mutating func readNewer(
+        from bottom: Seq, to end: Seq?, limit: Int, _ filter: MessageFilter, _ id: ConversationID, _ log: LogState,
+        _ reader: borrowing LocalReader
+    ) throws {
+        let page = try reader.newer(from: bottom, to: end, limit: limit, filter: filter, in: id)
+        messages += page.messages
+        newer = page.newer
+        older = older ?? page.older
+        gap = gap ?? page.gap.map { Self.request(newer: $0) }
+    }
+
+    private mutating func readAround(
+        _ place: LocalPlace, before: Int, after: Int, _ filter: MessageFilter, _ id: ConversationID, _ log: LogState,
+        _ reader: borrowing LocalReader
+    ) throws {
+        if let seq = place.itself, let range = log.range, range.contains(seq), !log.voids.contains(seq) {
+            if log.gaps.contains(seq) {
+                gap = GapRequest(gap: seq...seq, anchor: seq + 1, direction: .older, limit: 1)
+            }
+            messages = try reader.newer(from: seq, to: seq, limit: 1, filter: filter, in: id).messages
+        }
+        try readNewer(from: place.oldestNewer, to: nil, limit: after, filter, id, log, reader)
+        let newerEnd = newer
+        try readOlder(from: place.newestOlder, limit: before, filter, id, log, reader)
+        newer = newerEnd
+    }
+
+    /// The gap below a place is asked for from its newer end, where the reader comes from.
+    private static func request(older gap: SeqRange, from top: Seq) -> GapRequest {
+        let upper = min(gap.upperBound, top)
+        return GapRequest(
+            gap: gap, anchor: upper + 1, direction: .older, limit: Int(min(100, upper - gap.lowerBound + 1)))
+    }
+
+    private static func request(newer gap: SeqRange) -> GapRequest {
+        GapRequest(
+            gap: gap, anchor: gap.lowerBound - 1, direction: .newer,
+            limit: Int(min(100, gap.upperBound - gap.lowerBound + 1)))
+    }
+
+    func page(sort: Sort) -> HistoryPage {
+        HistoryPage(
+            messages: sort == .oldestFirst ? messages : messages.reversed(),
+            older: older.map { .before(.seq($0 + 1)) }, newer: newer.map { $0 > 1 ? .after(.seq($0 - 1)) : .earliest },
+            shortfall: nil, gap: gap?.gap)
+    }
+}

@@ -1,0 +1,103 @@
+public import Foundation
+public import ScrollbackModel
+import ScrollbackSync
+
+/// A message on its way out. It goes on by itself; this only tells of it.
+public struct Sending: Sendable, Identifiable {
+    /// The message's id, which it keeps.
+    public let id: MessageID
+    public let conversation: ConversationID
+    let core: ClientCore
+
+    /// How far a message has come.
+    public enum State: Sendable {
+        /// Safe on this device, waiting for its turn or for the network.
+        case stored
+        case sending
+        /// Refused for now; tried again by itself at this time.
+        case waiting(until: Date)
+        case sent(Message)
+        /// Refused for good: ``Sending/retry()`` or ``Sending/cancel()`` it.
+        case failed(ChatError)
+        /// Cancelled, or sent without being stored.
+        case gone
+    }
+
+    /// How far it has come, from now on until it is sent, failed or gone.
+    public var states: AsyncStream<State> {
+        let (stream, continuation) = AsyncStream.makeStream(of: State.self, bufferingPolicy: .bufferingNewest(1))
+        let changes = core.changes.changes(of: .conversation(conversation))
+        let task = Task { [self] in
+            var last: String?
+            for await _ in changes {
+                guard let state = try? await current() else { break }
+                // Other messages of the conversation change too.
+                if String(describing: state) != last { continuation.yield(state) }
+                last = String(describing: state)
+                if state.isFinal { break }
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in task.cancel() }
+        return stream
+    }
+
+    /// Waits until the message is on the server.
+    ///
+    /// - Throws: why it failed; `closed` or `cancelled` when nobody will ever know.
+    public func delivered() async throws(ChatError) -> Message {
+        for await state in states {
+            switch state {
+            case .sent(let message): return message
+            case .failed(let error): throw error
+            case .gone: throw ChatError(.cancelled, "the message was cancelled, or sent without being stored")
+            case .stored, .sending, .waiting: continue
+            }
+        }
+        throw ChatError(.closed, "the client was closed, or nobody waits any more; the message stays queued")
+    }
+
+    /// Tries again now, at its old place and under the same id.
+    public func retry() async throws(ChatError) {
+        core.mailbox.post(.retry(id))
+        core.mailbox.post(.kick)
+    }
+
+    /// Takes the message back.
+    ///
+    /// - Throws: `conflict` while it is in flight, since the server may have it; `unknown-message` when it is not waiting
+    ///   to be sent.
+    public func cancel() async throws(ChatError) {
+        let cancellation = await withCheckedContinuation { continuation in
+            core.mailbox.post(.cancel(id) { continuation.resume(returning: $0) })
+        }
+        core.changes.changed([conversation])
+        switch cancellation {
+        case .cancelled, .mayHaveBeenStored: return
+        case .inFlight: throw ChatError(.conflict, "the message is being sent: recall it instead")
+        case .unknown: throw ChatError(.unknownMessage, "the message is not waiting to be sent")
+        }
+    }
+
+    private func current() async throws(ChatError) -> State {
+        try await core.store.read { [id, conversation] reader in
+            if let message = try reader.message(id, in: conversation) { return .sent(message) }
+            guard let pending = try reader.pending(id) else { return .gone }
+            switch pending.state {
+            case .queued: return .stored
+            case .sending: return .sending
+            case .waiting(let until): return .waiting(until: until)
+            case .failed(let failure): return .failed(failure.error)
+            }
+        }
+    }
+}
+
+extension Sending.State {
+    fileprivate var isFinal: Bool {
+        switch self {
+        case .sent, .failed, .gone: true
+        case .stored, .sending, .waiting: false
+        }
+    }
+}

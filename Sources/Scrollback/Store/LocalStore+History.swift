@@ -1,0 +1,167 @@
+import Foundation
+import GRDB
+package import ScrollbackModel
+import ScrollbackSync
+
+/// A page of what this device has, and whether a gap keeps it from being whole.
+package struct LocalPage: Sendable {
+    /// In the order that was asked for.
+    package var messages: [Message]
+    /// The gap that the page touched, nearest to where it began.
+    package var gap: SeqRange?
+    /// The first place outside the page, both ways; nothing where the log ends.
+    package var older: Seq?
+    package var newer: Seq?
+    package var epoch: Epoch?
+}
+
+/// A place in the local log that a page begins at.
+package struct LocalPlace: Hashable, Sendable {
+    package var newestOlder: Seq
+    package var oldestNewer: Seq
+    package var itself: Seq? { oldestNewer - newestOlder == 2 ? newestOlder + 1 : nil }
+
+    static func at(_ seq: Seq) -> LocalPlace { LocalPlace(newestOlder: seq - 1, oldestNewer: seq + 1) }
+    static func between(_ seq: Seq) -> LocalPlace { LocalPlace(newestOlder: seq, oldestNewer: seq + 1) }
+}
+
+extension LocalReader {
+    /// Finds a point among what is here; nothing where only the server knows it.
+    package func place(_ point: HistoryPoint, in id: ConversationID) throws -> LocalPlace? {
+        guard let number = try number(of: id), let log = try log(number) else { return nil }
+        switch point {
+        case .latest: return .between(log.head)
+        case .earliest: return .between(log.firstSeq - 1)
+        case .seq(let seq): return .at(seq)
+        case .id(let id):
+            let seq = try Seq.fetchOne(
+                db.cachedStatement(sql: "SELECT seq FROM message WHERE conversation = ? AND id = ?"),
+                arguments: [number, id.data])
+            return seq.map { .at($0) }
+        case .timetoken(let time): return try place(from: time, through: time, number, log)
+        case .date(let date):
+            let first = Timetoken(date)
+            let last = Timetoken(rawValue: first.rawValue + Timetoken.ticksPerMillisecond - 1)
+            return try place(from: first, through: last, number, log)
+        case .firstUnread:
+            guard let read = try readState(number) else { return nil }
+            guard read.unread > 0, let log = try self.log(number) else { return .between(log.head) }
+            let first = try Seq.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT seq FROM message WHERE conversation = ? AND seq > ? AND sender <> ? AND flags & 2 = 0
+                            AND type <> 'notice' ORDER BY seq LIMIT 1
+                        """), arguments: [number, read.readSeq, user.text])
+            guard let first, !log.gaps.intersects(min(read.readSeq + 1, first)...first) else { return nil }
+            return .at(first)
+        }
+    }
+
+    /// Known only where the rows on both sides are next to each other.
+    private func place(
+        from first: Timetoken, through last: Timetoken, _ number: Int64, _ log: LogState
+    ) throws -> LocalPlace? {
+        let below = try Seq.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT seq FROM message WHERE conversation = ? AND timetoken < ? ORDER BY seq DESC LIMIT 1"),
+            arguments: [number, Int64(bitPattern: first.rawValue)])
+        let above = try Seq.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT seq FROM message WHERE conversation = ? AND timetoken > ? ORDER BY seq LIMIT 1"),
+            arguments: [number, Int64(bitPattern: last.rawValue)])
+        let older = below ?? log.firstSeq - 1
+        let newer = above ?? log.head + 1
+        guard older < newer, !(older + 1 < newer && log.gaps.intersects((older + 1)...(newer - 1))) else { return nil }
+        return LocalPlace(newestOlder: older, oldestNewer: newer)
+    }
+
+    /// Messages at or below a place, to older; it ends before the first gap.
+    package func older(from top: Seq, limit: Int, filter: MessageFilter, in id: ConversationID) throws -> LocalPage {
+        guard let number = try number(of: id), let log = try log(number) else { return LocalPage(messages: []) }
+        let top = min(top, log.head)
+        let gap = log.gaps.last(atOrBelow: top)
+        let bottom = max(log.firstSeq, (gap?.upperBound ?? 0) + 1)
+        guard top >= bottom, limit > 0 else {
+            let isWhole = top < log.firstSeq || limit == 0
+            return LocalPage(
+                messages: [], gap: isWhole ? nil : gap, older: top >= log.firstSeq ? top : nil, newer: nil,
+                epoch: log.epoch)
+        }
+        let rows = try messages(
+            number, id, log.epoch, range: bottom...top, newestFirst: true, limit: limit, filter: filter)
+        let isFull = rows.count == limit
+        let lower = isFull ? rows[limit - 1].seq : bottom
+        return LocalPage(
+            messages: rows, gap: isFull ? nil : gap, older: lower > log.firstSeq ? lower - 1 : nil,
+            newer: top < log.head ? top + 1 : nil, epoch: log.epoch)
+    }
+
+    /// Messages at or above a place, to newer, lowest first; it ends before the first gap.
+    package func newer(
+        from bottom: Seq, to end: Seq?, limit: Int, filter: MessageFilter, in id: ConversationID
+    ) throws -> LocalPage {
+        guard let number = try number(of: id), let log = try log(number) else { return LocalPage(messages: []) }
+        let bottom = max(bottom, log.firstSeq)
+        let last = min(log.head, end ?? log.head)
+        let gap = log.gaps.first(atOrAbove: bottom).flatMap { $0.lowerBound <= last ? $0 : nil }
+        let top = min(last, (gap?.lowerBound ?? .max) - 1)
+        guard bottom <= top, limit > 0 else {
+            let isWhole = bottom > last || limit == 0
+            return LocalPage(
+                messages: [], gap: isWhole ? nil : gap, older: nil, newer: bottom <= last ? bottom : nil,
+                epoch: log.epoch)
+        }
+        let rows = try messages(
+            number, id, log.epoch, range: bottom...top, newestFirst: false, limit: limit, filter: filter)
+        let isFull = rows.count == limit
+        let upper = isFull ? rows[limit - 1].seq : top
+        return LocalPage(
+            messages: rows, gap: isFull ? nil : gap, older: bottom > log.firstSeq ? bottom - 1 : nil,
+            newer: upper < last ? upper + 1 : nil, epoch: log.epoch)
+    }
+
+    package func message(_ id: MessageID, in conversation: ConversationID) throws -> Message? {
+        guard let number = try number(of: conversation), let log = try log(number) else { return nil }
+        return try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND id = ?"),
+            arguments: [number, id.data]
+        ).map { try MessageColumns.message($0, in: conversation, epoch: log.epoch) }
+    }
+
+    func messages(
+        _ number: Int64, _ id: ConversationID, _ epoch: Epoch, range: SeqRange, newestFirst: Bool, limit: Int,
+        filter: MessageFilter
+    ) throws -> [Message] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?
+                ORDER BY seq \(newestFirst ? "DESC" : "ASC")
+                """)
+        let rows = try Row.fetchCursor(statement, arguments: [number, range.lowerBound, range.upperBound])
+        var found: [Message] = []
+        found.reserveCapacity(min(limit, 100))
+        while found.count < limit, let row = try rows.next() {
+            let message = try MessageColumns.message(row, in: id, epoch: epoch)
+            if filter == .all || filter.matches(message, reader: user) { found.append(message) }
+        }
+        return found
+    }
+
+    /// The places of all rows of a conversation, lowest first.
+    package func rowPlaces(in id: ConversationID) throws -> [Seq] {
+        guard let number = try number(of: id) else { return [] }
+        return try Seq.fetchAll(
+            db, sql: "SELECT seq FROM message WHERE conversation = ? ORDER BY seq", arguments: [number])
+    }
+
+    /// What is wrong with the store: nothing, as long as every log's rows, gaps and voids are disjoint and complete.
+    package func violations() throws -> [String] {
+        var found = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
+        for text in try String.fetchAll(db, sql: "SELECT id FROM conversation ORDER BY id") {
+            let id = try ConversationID(text)
+            guard let log = try log(of: id) else { continue }
+            found += log.violations(rows: try rowPlaces(in: id)).map { "\(id): \($0)" }
+        }
+        return found
+    }
+}

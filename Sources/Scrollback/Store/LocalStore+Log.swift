@@ -1,0 +1,286 @@
+import GRDB
+package import ScrollbackModel
+package import ScrollbackSync
+
+extension LocalReader {
+    /// What is known of a conversation's log; nothing until its head is.
+    package func log(of id: ConversationID) throws -> LogState? {
+        guard let number = try number(of: id) else { return nil }
+        return try log(number)
+    }
+
+    func log(_ number: Int64) throws -> LogState? {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT epoch, view, firstSeq, head, n, rev, latestRev, replayed, baselineSeq, baselineRev
+                FROM conversation WHERE number = ? AND epoch IS NOT NULL
+                """)
+        guard let row = try Row.fetchOne(statement, arguments: [number]) else { return nil }
+        return LogState(
+            epoch: Epoch(rawValue: UInt64(bitPattern: row[0])), view: row[1], firstSeq: row[2], head: row[3], n: row[4],
+            rev: row[5], latestRev: row[6], replayed: row[7], baseline: .init(seq: row[8], rev: row[9]),
+            gaps: try ranges("gap", number), voids: try ranges("void", number))
+    }
+
+    private func ranges(_ table: String, _ number: Int64) throws -> SeqRangeSet {
+        let statement = try db.cachedStatement(
+            sql: "SELECT lower, upper FROM \(table) WHERE conversation = ? ORDER BY upper")
+        var set = SeqRangeSet()
+        let rows = try Row.fetchCursor(statement, arguments: [number])
+        while let row = try rows.next() { set.insert((row[0] as Int64)...(row[1] as Int64)) }
+        return set
+    }
+
+    /// Where every conversation that is behind since an earlier connection stands.
+    package func positionsBehind() throws -> [LogPosition] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT id, number FROM conversation
+                WHERE epoch IS NOT NULL AND isMember AND (replayed < head OR rev < latestRev)
+                """)
+        var positions: [LogPosition] = []
+        for row in rows {
+            let id = try ConversationID(row[0] as String)
+            guard id.kind.traits.replaysMissed, let state = try log(row[1]) else { continue }
+            positions.append(state.position(in: id))
+        }
+        return positions
+    }
+}
+
+/// Something to apply to a log.
+package enum LogInput: Sendable {
+    case live(LiveEvent)
+    case head(ConversationHead)
+    case page(ConversationID, LogPage)
+    case sync(LogSync, asked: LogPosition)
+    /// A message of one's own that was acknowledged.
+    case sent(Message)
+
+    package var conversation: ConversationID {
+        switch self {
+        case .live(let event): event.conversation
+        case .head(let head): head.conversation
+        case .page(let id, _): id
+        case .sync(_, let asked): asked.conversation
+        case .sent(let message): message.conversation
+        }
+    }
+}
+
+/// What came of applying inputs.
+package struct LogOutcome: Sendable {
+    package var conversation: ConversationID
+    package var input: LogInput
+    package var edit: LogEdit
+    /// Where the log stands now, if the device has missed something of it.
+    package var behind: LogPosition?
+    package var changedGaps: Bool
+    /// Whether nothing was known of the log before: its head has more to say.
+    package var wasUnknown: Bool
+}
+
+extension LocalWriter {
+    /// Applies inputs in their order: whatever a log's state says must go or come, goes and comes with it.
+    package func apply(_ inputs: [LogInput]) throws -> [LogOutcome] {
+        var outcomes: [LogOutcome] = []
+        var open: [ConversationID: OpenLog] = [:]
+        for input in inputs {
+            let id = input.conversation
+            var log = try open.removeValue(forKey: id) ?? OpenLog(number: number(of: id), state: nil, isLoaded: false)
+            if !log.isLoaded {
+                log.saved = try reader.log(log.number)
+                log.state = log.saved
+                log.isLoaded = true
+            }
+            outcomes.append(try apply(input, to: &log))
+            open[id] = log
+        }
+        for (_, log) in open { try save(log) }
+        return outcomes
+    }
+
+    /// A log while a transaction works on it.
+    private struct OpenLog {
+        var number: Int64
+        var state: LogState?
+        var isLoaded: Bool
+        /// As the database has it.
+        var saved: LogState?
+    }
+
+    private func apply(_ input: LogInput, to log: inout OpenLog) throws -> LogOutcome {
+        let id = input.conversation
+        let gapsBefore = log.state?.gaps
+        let wasUnknown = log.state == nil
+        var edits: [LogEdit] = []
+        switch input {
+        case .head(let head):
+            if var state = log.state {
+                edits.append(state.apply(head: head.state))
+                log.state = state
+            } else {
+                log.state = LogState(adopting: head.state)
+                var edit = LogEdit()
+                edit.needsSync = log.state?.isBehind ?? false
+                edits.append(edit)
+            }
+            if let last = head.lastMessage, var state = log.state {
+                edits.append(state.apply(message: last, readAt: head.state.rev))
+                log.state = state
+            }
+        case .page(_, let page):
+            var state = log.state ?? LogState(adopting: page.state)
+            edits.append(state.apply(page: page))
+            log.state = state
+        case .sync(let sync, let asked):
+            var state = log.state ?? LogState(adopting: sync.page.state)
+            edits.append(state.apply(sync: sync, asked: asked))
+            log.state = state
+        case .live(.message(let message)), .sent(let message):
+            var state = log.state ?? LogState(adopting: message.impliedHead)
+            edits.append(state.apply(message: message))
+            log.state = state
+        case .live(.head(_, var head)):
+            head.view = log.state?.view ?? 0
+            head.firstSeq = log.state?.firstSeq ?? 1
+            var state = log.state ?? LogState(adopting: head)
+            edits.append(state.apply(head: head))
+            log.state = state
+        case .live(.changed(_, let epoch, let change)):
+            // Of a log that is not known nothing can be out of date.
+            guard var state = log.state else { break }
+            edits.append(state.apply(change: change, in: epoch))
+            log.state = state
+        }
+        for edit in edits { try carryOut(edit, number: log.number) }
+        try follow(input, edits, log)
+        var edit = edits.last ?? LogEdit()
+        edit.needsSync = edits.contains(where: \.needsSync)
+        return LogOutcome(
+            conversation: id, input: input, edit: edit,
+            behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: gapsBefore != log.state?.gaps,
+            wasUnknown: wasUnknown)
+    }
+
+    private func carryOut(_ edit: LogEdit, number: Int64) throws {
+        if edit.erasesEverything {
+            try db.cachedStatement(sql: "DELETE FROM message WHERE conversation = ?").execute(arguments: [number])
+        }
+        for range in edit.erased {
+            try db.cachedStatement(sql: "DELETE FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?")
+                .execute(arguments: [number, range.lowerBound, range.upperBound])
+        }
+        guard !edit.upserts.isEmpty else { return }
+        let statement = try db.cachedStatement(sql: MessageColumns.upsert)
+        for message in edit.upserts {
+            try statement.execute(arguments: MessageColumns.arguments(message, conversation: number))
+        }
+    }
+
+    private func save(_ log: OpenLog) throws {
+        guard let state = log.state, state != log.saved else { return }
+        try db.cachedStatement(
+            sql: """
+                UPDATE conversation SET epoch = ?, view = ?, firstSeq = ?, head = ?, n = ?, rev = ?, latestRev = ?,
+                    replayed = ?, baselineSeq = ?, baselineRev = ?
+                WHERE number = ?
+                """
+        ).execute(arguments: [
+            Int64(bitPattern: state.epoch.rawValue), state.view, state.firstSeq, state.head, state.n, state.rev,
+            state.latestRev, state.replayed, state.baseline.seq, state.baseline.rev, log.number,
+        ])
+        try save(state.gaps, over: log.saved?.gaps, in: "gap", log.number)
+        try save(state.voids, over: log.saved?.voids, in: "void", log.number)
+    }
+
+    /// Writes only the ranges that changed.
+    private func save(_ new: SeqRangeSet, over old: SeqRangeSet?, in table: String, _ number: Int64) throws {
+        guard new != old else { return }
+        let kept = Set(new.ranges)
+        let known = Set(old?.ranges ?? [])
+        for range in known.subtracting(kept) {
+            try db.cachedStatement(sql: "DELETE FROM \(table) WHERE conversation = ? AND upper = ?")
+                .execute(arguments: [number, range.upperBound])
+        }
+        for range in kept.subtracting(known) {
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO \(table) (conversation, upper, lower) VALUES (?, ?, ?)")
+                .execute(arguments: [number, range.upperBound, range.lowerBound])
+        }
+    }
+
+    // MARK: The list of recents and read state
+
+    /// Keeps the conversation's entry in step with its log, in the same transaction.
+    private func follow(_ input: LogInput, _ edits: [LogEdit], _ log: OpenLog) throws {
+        if edits.contains(where: \.erasesEverything) { try startReadStateOver(log) }
+        switch input {
+        case .head(let head): try follow(head, number: log.number)
+        case .live(.message(let message)), .sent(let message):
+            guard edits.contains(where: { !$0.isStale }), log.state != nil else { break }
+            try count(message, number: log.number)
+        case .live(.head(_, let head)):
+            try advance(toHead: head, number: log.number)
+        case .live(.changed), .page, .sync: break
+        }
+        let touchesEnd = edits.contains { !$0.upserts.isEmpty || !$0.erased.isEmpty || $0.erasesEverything }
+        if touchesEnd { try refreshLast(log.number) }
+    }
+
+    private func startReadStateOver(_ log: OpenLog) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE conversation SET readSeq = 0, unread = 0, mentions = 0, readAtSeq = 0, readAtN = 0, readAtRev = 0,
+                    readAtUserRev = 0, pendingReadSeq = NULL, pendingReadN = NULL
+                WHERE number = ?
+                """
+        ).execute(arguments: [log.number])
+    }
+
+    private func follow(_ head: ConversationHead, number: Int64) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE conversation SET name = ?, avatar = ?, isMember = ?, isMuted = ?, isPinned = ?, isMarkedUnread = ?
+                WHERE number = ?
+                """
+        ).execute(arguments: [
+            head.name, head.avatar, head.isMember, head.isMuted, head.isPinned, head.isMarkedUnread, number,
+        ])
+        var state = try reader.readState(number) ?? ReadState(head.summary)
+        state.apply(head.summary)
+        try save(state, number: number)
+    }
+
+    private func count(_ message: Message, number: Int64) throws {
+        guard var state = try reader.readState(number) else { return }
+        state.apply(message, reader: user)
+        try save(state, number: number)
+    }
+
+    private func advance(toHead head: LogHead, number: Int64) throws {
+        guard var state = try reader.readState(number) else { return }
+        state.advance(to: head.head, n: head.n)
+        try save(state, number: number)
+    }
+
+    private func refreshLast(_ number: Int64) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE conversation SET
+                    lastSeq = coalesce((SELECT max(seq) FROM message WHERE conversation = ?1), 0),
+                    sortTime = coalesce((SELECT timetoken FROM message WHERE conversation = ?1
+                                         ORDER BY seq DESC LIMIT 1), sortTime),
+                    isRecent = isRecent OR kind <> 'room'
+                WHERE number = ?1
+                """
+        ).execute(arguments: [number])
+    }
+}
+
+extension Message {
+    /// What a message says of its log by itself. The view and the floor come with the first head or page.
+    fileprivate var impliedHead: LogHead {
+        LogHead(epoch: epoch, view: 0, head: seq, firstSeq: 1, n: n, rev: rev)
+    }
+}

@@ -1,0 +1,82 @@
+import GRDB
+public import ScrollbackModel
+
+/// A conversation in the list of recents.
+public struct RecentConversation: Hashable, Identifiable, Sendable {
+    public let id: ConversationID
+    public var name: String?
+    public var avatar: String?
+    /// The newest message this device may see.
+    public var lastMessage: Message?
+    public var unread: Int64
+    public var mentions: Int64
+    public var isMuted: Bool
+    public var isPinned: Bool
+    public var isMarkedUnread: Bool
+}
+
+extension LocalReader {
+    package func cursor() throws -> String? {
+        try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'cursor'")
+    }
+
+    /// The newest conversations, pinned ones first.
+    package func recents(limit: Int) throws -> [RecentConversation] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT number, id, name, avatar, unread, mentions, isMuted, isPinned, isMarkedUnread, epoch
+                    FROM conversation WHERE isRecent ORDER BY isPinned DESC, sortTime DESC, number DESC LIMIT ?
+                    """), arguments: [limit]
+        ).map { row in
+            let number: Int64 = row[0]
+            let id = try ConversationID(row[1] as String)
+            var last: Message?
+            if let epoch = row[9] as Int64? {
+                last = try messages(
+                    number, id, Epoch(rawValue: UInt64(bitPattern: epoch)), range: 0...Seq.max, newestFirst: true,
+                    limit: 1, filter: .all
+                ).first
+            }
+            return RecentConversation(
+                id: id, name: row[2], avatar: row[3], lastMessage: last, unread: row[4], mentions: row[5],
+                isMuted: row[6], isPinned: row[7], isMarkedUnread: row[8])
+        }
+    }
+
+    package func recent(_ id: ConversationID) throws -> RecentConversation? {
+        try recents(limit: .max).first { $0.id == id }
+    }
+
+    /// Unread messages of all conversations in the list.
+    package func totalUnread() throws -> Int64 {
+        try Int64.fetchOne(db, sql: "SELECT coalesce(sum(unread), 0) FROM conversation WHERE isRecent AND isMember") ?? 0
+    }
+}
+
+extension LocalWriter {
+    /// Where the last window of `sync` ended, and whether the pass it belongs to did.
+    package func saveCursor(_ cursor: String) throws {
+        try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('cursor', ?)", arguments: [cursor])
+    }
+
+    /// Forgets a conversation that is not there any more; what is to be sent stays and will be refused by name.
+    package func forget(_ id: ConversationID) throws {
+        guard let number = try reader.number(of: id) else { return }
+        for table in ["message", "gap", "void"] {
+            try db.execute(sql: "DELETE FROM \(table) WHERE conversation = ?", arguments: [number])
+        }
+        try db.execute(sql: "DELETE FROM conversation WHERE number = ?", arguments: [number])
+    }
+}
+
+extension LocalWriter {
+    /// The name of this device among the user's, made with the store.
+    package func deviceName() throws -> String {
+        if let name = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'device'") { return name }
+        var generator = SystemRandomNumberGenerator()
+        let name = String(UInt64.random(in: .min ... .max, using: &generator), radix: 36)
+        try db.execute(sql: "INSERT INTO meta VALUES ('device', ?)", arguments: [name])
+        return name
+    }
+}

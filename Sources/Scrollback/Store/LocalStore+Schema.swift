@@ -1,0 +1,71 @@
+import GRDB
+
+extension LocalStore {
+    /// The schema's history. A step that was released is never changed.
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+                    -- One row a conversation: its log's state, its read state, and what the list of recents shows.
+                    CREATE TABLE conversation (
+                        number INTEGER PRIMARY KEY,
+                        id TEXT NOT NULL UNIQUE,
+                        kind TEXT NOT NULL,
+                        name TEXT, avatar TEXT,
+                        -- The log; NULL until its head is known.
+                        epoch INTEGER, view INTEGER NOT NULL DEFAULT 0,
+                        firstSeq INTEGER NOT NULL DEFAULT 1, head INTEGER NOT NULL DEFAULT 0,
+                        n INTEGER NOT NULL DEFAULT 0, rev INTEGER NOT NULL DEFAULT 0,
+                        latestRev INTEGER NOT NULL DEFAULT 0, replayed INTEGER NOT NULL DEFAULT 0,
+                        baselineSeq INTEGER NOT NULL DEFAULT 0, baselineRev INTEGER NOT NULL DEFAULT 0,
+                        -- Read state, and what it was computed at.
+                        readSeq INTEGER NOT NULL DEFAULT 0, unread INTEGER NOT NULL DEFAULT 0,
+                        mentions INTEGER NOT NULL DEFAULT 0,
+                        readAtSeq INTEGER NOT NULL DEFAULT 0, readAtN INTEGER NOT NULL DEFAULT 0,
+                        readAtRev INTEGER NOT NULL DEFAULT 0, readAtUserRev INTEGER NOT NULL DEFAULT 0,
+                        pendingReadSeq INTEGER, pendingReadN INTEGER,
+                        -- The list of recents.
+                        isMember INTEGER NOT NULL DEFAULT 1, isMuted INTEGER NOT NULL DEFAULT 0,
+                        isPinned INTEGER NOT NULL DEFAULT 0, isMarkedUnread INTEGER NOT NULL DEFAULT 0,
+                        lastSeq INTEGER NOT NULL DEFAULT 0, sortTime INTEGER NOT NULL DEFAULT 0,
+                        isRecent INTEGER NOT NULL DEFAULT 0
+                    );
+                    CREATE INDEX recents ON conversation (isPinned DESC, sortTime DESC, number DESC) WHERE isRecent;
+
+                    CREATE TABLE message (
+                        conversation INTEGER NOT NULL, seq INTEGER NOT NULL, n INTEGER NOT NULL,
+                        timetoken INTEGER NOT NULL, id BLOB NOT NULL, sender TEXT NOT NULL, type TEXT NOT NULL,
+                        content TEXT, rev INTEGER NOT NULL, flags INTEGER NOT NULL,
+                        mentions TEXT, metadata TEXT, extra TEXT, customType TEXT, push TEXT, replyTo BLOB,
+                        editedAt REAL,
+                        PRIMARY KEY (conversation, seq)
+                    ) WITHOUT ROWID;
+                    CREATE UNIQUE INDEX messageID ON message (conversation, id);
+
+                    -- What is not known of a log, and what will never be. Disjoint, and keyed so that the range that
+                    -- holds a place is one seek.
+                    CREATE TABLE gap (
+                        conversation INTEGER NOT NULL, upper INTEGER NOT NULL, lower INTEGER NOT NULL,
+                        PRIMARY KEY (conversation, upper), CHECK (lower <= upper)
+                    ) WITHOUT ROWID;
+                    CREATE TABLE void (
+                        conversation INTEGER NOT NULL, upper INTEGER NOT NULL, lower INTEGER NOT NULL,
+                        PRIMARY KEY (conversation, upper), CHECK (lower <= upper)
+                    ) WITHOUT ROWID;
+
+                    CREATE TABLE outbox (
+                        id BLOB PRIMARY KEY, conversation TEXT NOT NULL, ordinal INTEGER NOT NULL,
+                        createdAt REAL NOT NULL, state TEXT NOT NULL, until REAL, error TEXT,
+                        attempts INTEGER NOT NULL, isFrozen INTEGER NOT NULL, submission TEXT NOT NULL
+                    ) WITHOUT ROWID;
+                    CREATE INDEX outboxLane ON outbox (conversation, ordinal);
+
+                    CREATE TABLE person (user TEXT PRIMARY KEY, profile TEXT NOT NULL) WITHOUT ROWID;
+                    """)
+        }
+        return migrator
+    }
+}

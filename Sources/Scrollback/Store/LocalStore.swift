@@ -1,0 +1,124 @@
+package import Foundation
+import GRDB
+package import ScrollbackModel
+
+/// What one device keeps of one user's conversations: messages, gaps, the outbox, read state.
+///
+/// Everything that reaches it about a log is applied by ``LogState`` inside the transaction that saves the result, so rows,
+/// gaps and cursor never disagree, wherever the process is killed.
+package final class LocalStore: Sendable {
+    let database: any DatabaseWriter
+    package let user: UserID
+
+    /// Opens the store in a directory, or in memory without one.
+    ///
+    /// - Throws: `local-storage` when it can't be opened, is another user's, or was written by a newer version.
+    package init(directory: URL?, user: UserID) throws(ChatError) {
+        self.user = user
+        do {
+            var configuration = Configuration()
+            configuration.label = "scrollback.store"
+            configuration.prepareDatabase { db in
+                try db.execute(sql: "PRAGMA synchronous = NORMAL")
+                try db.execute(sql: "PRAGMA temp_store = MEMORY")
+            }
+            configuration.busyMode = .timeout(5)
+            if let directory {
+                try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+                database = try DatabasePool(
+                    path: directory.appending(path: "client.sqlite").path, configuration: configuration)
+            } else {
+                database = try DatabaseQueue(configuration: configuration)
+            }
+            try Self.migrator.migrate(database)
+            try checkOwner()
+        } catch let error as ChatError {
+            throw error
+        } catch {
+            throw ChatError(.localStorage, "the local store can't be opened", cause: error)
+        }
+    }
+
+    private func checkOwner() throws {
+        try database.write { db in
+            let owner = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'user'")
+            if let owner, owner != user.text {
+                throw ChatError(.localStorage, "the local store belongs to another user: give each user a directory")
+            }
+            try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('user', ?)", arguments: [user.text])
+        }
+    }
+
+    package func close() throws {
+        try database.close()
+    }
+
+    /// Removes a store's files.
+    package static func erase(_ directory: URL) throws {
+        for name in ["client.sqlite", "client.sqlite-wal", "client.sqlite-shm"] {
+            let file = directory.appending(path: name)
+            if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
+        }
+    }
+
+    // MARK: Transactions
+
+    /// Reads one snapshot.
+    package func read<Answer: Sendable>(
+        _ body: @escaping @Sendable (borrowing LocalReader) throws -> Answer
+    ) async throws(ChatError) -> Answer {
+        let user = user
+        return try await wrapping { try await self.database.read { db in try body(LocalReader(db: db, user: user)) } }
+    }
+
+    /// Changes in one transaction.
+    package func write<Answer: Sendable>(
+        _ body: @escaping @Sendable (borrowing LocalWriter) throws -> Answer
+    ) async throws(ChatError) -> Answer {
+        let user = user
+        return try await wrapping {
+            try await self.database.write { db in try body(LocalWriter(reader: LocalReader(db: db, user: user))) }
+        }
+    }
+
+    private func wrapping<Answer>(_ body: () async throws -> Answer) async throws(ChatError) -> Answer {
+        do {
+            return try await body()
+        } catch let error as ChatError {
+            throw error
+        } catch {
+            throw ChatError(.localStorage, "the local store failed", cause: error)
+        }
+    }
+}
+
+/// The questions asked of one snapshot.
+package struct LocalReader: ~Copyable {
+    let db: Database
+    let user: UserID
+
+    /// A conversation's short name in the store.
+    func number(of id: ConversationID) throws -> Int64? {
+        try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT number FROM conversation WHERE id = ?"), arguments: [id.description])
+    }
+}
+
+/// A transaction under way.
+package struct LocalWriter: ~Copyable {
+    let reader: LocalReader
+    var db: Database { reader.db }
+    var user: UserID { reader.user }
+
+    init(reader: consuming LocalReader) {
+        self.reader = reader
+    }
+
+    /// A conversation's short name, given now if it has none.
+    func number(of id: ConversationID) throws -> Int64 {
+        if let number = try reader.number(of: id) { return number }
+        try db.cachedStatement(sql: "INSERT INTO conversation (id, kind) VALUES (?, ?)")
+            .execute(arguments: [id.description, id.kind.rawValue])
+        return db.lastInsertedRowID
+    }
+}

@@ -1,0 +1,153 @@
+package import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import NIOWebSocket
+package import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+
+/// WebSockets over swift-nio, for Linux and for anything else that has no URLSession worth using.
+package struct NIOTransport: Transport {
+    private let group: any EventLoopGroup
+    private let trustRoots: NIOSSLTrustRoots?
+
+    /// - Parameter certificate: a PEM file to trust instead of the system's certificates.
+    package init(trusting certificate: URL? = nil) {
+        group = MultiThreadedEventLoopGroup.singleton
+        trustRoots = certificate.map { .file($0.path) }
+    }
+
+    package func open(
+        _ url: URL, events: @escaping @Sendable (TransportEvent) -> Void
+    ) async throws(ChatError) -> any TransportConnection {
+        guard let host = url.host() else { throw .invalidParameter("server", "must be a URL with a host") }
+        let isSecure = url.scheme == "https" || url.scheme == "wss"
+        do {
+            let tls = isSecure ? try tlsContext() : nil
+            let upgrade = try await ClientBootstrap(group: group)
+                .connectTimeout(.seconds(10))
+                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .connect(host: host, port: url.port ?? (isSecure ? 443 : 80)) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        if let tls {
+                            try channel.pipeline.syncOperations.addHandler(
+                                NIOSSLClientHandler(context: tls, serverHostname: host.isAddress ? nil : host))
+                        }
+                        return try Self.upgrade(channel, url, host, events)
+                    }
+                }
+            return try await upgrade.get()
+        } catch let error as ChatError {
+            throw error
+        } catch {
+            throw ChatError(.unreachable, "the server at \(host) can't be reached", cause: error)
+        }
+    }
+
+    private func tlsContext() throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        if let trustRoots { configuration.trustRoots = trustRoots }
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    private static func upgrade(
+        _ channel: any Channel, _ url: URL, _ host: String, _ events: @escaping @Sendable (TransportEvent) -> Void
+    ) throws -> EventLoopFuture<any TransportConnection> {
+        let upgrader = NIOTypedWebSocketClientUpgrader<any TransportConnection>(maxFrameSize: 1 << 26) { channel, _ in
+            channel.eventLoop.makeCompletedFuture {
+                let connection = NIOTransportConnection(channel: channel)
+                try channel.pipeline.syncOperations.addHandlers([
+                    NIOWebSocketFrameAggregator(
+                        minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: 1 << 26),
+                    SocketHandler(events: events),
+                ])
+                return connection
+            }
+        }
+        var path = url.path()
+        if path.hasSuffix("/") { path.removeLast() }
+        var head = HTTPRequestHead(version: .http1_1, method: .GET, uri: path + "/v1/connect")
+        head.headers = [
+            "host": url.port.map { "\(host):\($0)" } ?? host, "sec-websocket-protocol": ClientFrame.subprotocol,
+        ]
+        let configuration = NIOTypedHTTPClientUpgradeConfiguration<any TransportConnection>(
+            upgradeRequestHead: head, upgraders: [upgrader],
+            notUpgradingCompletionHandler: { channel in
+                channel.close(promise: nil)
+                return channel.eventLoop.makeFailedFuture(
+                    ChatError(.unreachable, "what answers at \(host) is not a Scrollback server"))
+            })
+        return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
+            configuration: .init(upgradeConfiguration: configuration))
+    }
+}
+
+extension String {
+    /// Whether this is a numeric address, which TLS does not take as a server's name.
+    fileprivate var isAddress: Bool { (try? SocketAddress(ipAddress: self, port: 0)) != nil }
+}
+
+private final class NIOTransportConnection: TransportConnection {
+    private let channel: any Channel
+
+    init(channel: any Channel) {
+        self.channel = channel
+    }
+
+    func send(_ frame: [UInt8]) {
+        // What a client sends is masked (RFC 6455 section 5.3).
+        let frame = WebSocketFrame(fin: true, opcode: .text, maskKey: .random(), data: ByteBuffer(bytes: frame))
+        channel.writeAndFlush(frame, promise: nil)
+    }
+
+    func close() {
+        var code = ByteBuffer()
+        code.writeInteger(UInt16(1000))
+        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, maskKey: .random(), data: code)
+        channel.writeAndFlush(frame).whenComplete { [channel] _ in channel.close(promise: nil) }
+    }
+}
+
+/// Hands whole text frames over, answers pings, and tells the end once.
+private final class SocketHandler: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    private let events: @Sendable (TransportEvent) -> Void
+    private var closure: TransportClosure?
+
+    init(events: @escaping @Sendable (TransportEvent) -> Void) {
+        self.events = events
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.opcode {
+        case .text: events(.frame(Array(buffer: frame.unmaskedData)))
+        case .ping:
+            let pong = WebSocketFrame(fin: true, opcode: .pong, maskKey: .random(), data: frame.unmaskedData)
+            context.writeAndFlush(wrapOutboundOut(pong), promise: nil)
+        case .connectionClose:
+            var data = frame.unmaskedData
+            let code = data.readInteger(as: UInt16.self).map(Int.init)
+            closure = TransportClosure(code: code, reason: data.readString(length: data.readableBytes) ?? "")
+            let echo = WebSocketFrame(
+                fin: true, opcode: .connectionClose, maskKey: .random(), data: frame.unmaskedData)
+            context.writeAndFlush(wrapOutboundOut(echo), promise: nil)
+            context.close(promise: nil)
+        default: break
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        closure = closure ?? TransportClosure(reason: "\(type(of: error))")
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        events(.closed(closure ?? TransportClosure(reason: "the connection was lost")))
+        context.fireChannelInactive()
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import ScrollbackModel
+
+/// Where a command's words go: results to standard output, everything else to standard error.
+enum Output {
+    static func line(_ text: String) {
+        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+    }
+
+    /// One JSON object as a line.
+    static func json(_ members: (inout JSONWriter) -> Void) {
+        var writer = JSONWriter()
+        writer.object(members)
+        line(writer.text)
+    }
+
+    static func error(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+}
+
+/// How far long work has come, on standard error where a person watches; elsewhere a line now and then.
+struct Progress {
+    private let label: String
+    private let total: Int
+    private let isTerminal = isatty(2) == 1
+    private let start = Date()
+    private var lastShown = Date.distantPast
+
+    init(_ label: String, total: Int) {
+        self.label = label
+        self.total = total
+    }
+
+    mutating func show(_ done: Int, _ note: String = "") {
+        let now = Date()
+        guard now.timeIntervalSince(lastShown) > (isTerminal ? 0.1 : 10) else { return }
+        lastShown = now
+        draw(done, note)
+    }
+
+    func finish(_ done: Int, _ note: String = "") {
+        draw(done, note)
+        if isTerminal { FileHandle.standardError.write(Data("\n".utf8)) }
+    }
+
+    private func draw(_ done: Int, _ note: String) {
+        let fraction = total == 0 ? 1 : min(1, Double(done) / Double(total))
+        let rate = Double(done) / max(0.001, Date().timeIntervalSince(start))
+        let percent = String(format: "%3.0f %%", fraction * 100)
+        let text = "\(label) \(percent)  \(done) of \(total), \(Int(rate)) a second\(note.isEmpty ? "" : "  \(note)")"
+        if isTerminal {
+            let filled = Int(fraction * 30)
+            let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
+            FileHandle.standardError.write(Data("\r\u{1B}[K\(bar) \(text)".utf8))
+        } else {
+            Output.error(text)
+        }
+    }
+}

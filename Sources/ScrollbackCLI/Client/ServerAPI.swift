@@ -1,0 +1,78 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import ScrollbackModel
+import ScrollbackWire
+
+/// The HTTP operations, as commands call them.
+struct ServerAPI: Sendable {
+    let address: URL
+    let token: String
+
+    /// A segment of a path.
+    static func escape(_ text: some CustomStringConvertible) -> String {
+        text.description.addingPercentEncoding(withAllowedCharacters: .urlPathSegment) ?? ""
+    }
+
+    static func path(_ conversation: ConversationID, _ rest: String = "") -> String {
+        "/v1/conversations/\(escape(conversation))\(rest)"
+    }
+
+    static func query(_ parameters: HistoryParameters) -> String {
+        parameters.values.sorted { $0.key < $1.key }
+            .flatMap { name, values in values.map { "\(name)=\(escape($0))" } }
+            .joined(separator: "&")
+    }
+
+    /// Sends a request and reads the answer.
+    ///
+    /// - Throws: what the server refused, or `unreachable` when there was no answer.
+    func object<Answer>(
+        _ method: String, _ path: String, body: ((inout JSONWriter) -> Void)? = nil,
+        read: (inout JSONReader) throws(ChatError) -> Answer
+    ) async throws(ChatError) -> Answer {
+        let bytes = try await send(method, path, body)
+        var reader = try JSONReader(bytes)
+        return try read(&reader)
+    }
+
+    /// Sends a request whose answer says nothing.
+    func perform(_ method: String, _ path: String, body: ((inout JSONWriter) -> Void)? = nil) async throws(ChatError) {
+        _ = try await send(method, path, body)
+    }
+
+    private func send(
+        _ method: String, _ path: String, _ members: ((inout JSONWriter) -> Void)?
+    ) async throws(ChatError) -> [UInt8] {
+        let base = address.absoluteString.hasSuffix("/") ? String(address.absoluteString.dropLast()) : address.absoluteString
+        var request = HTTPClientRequest(url: base + path)
+        request.method = HTTPMethod(rawValue: method)
+        request.headers.add(name: "Authorization", value: "Bearer \(token)")
+        if let members {
+            var writer = JSONWriter(reserving: 4096)
+            writer.object(members)
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: writer.bytes))
+        }
+        let response: HTTPClientResponse
+        let bytes: [UInt8]
+        do {
+            response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+            bytes = Array(buffer: try await response.body.collect(upTo: 64 << 20))
+        } catch {
+            throw ChatError(.unreachable, "the server at \(address.absoluteString) can't be reached", cause: error)
+        }
+        guard (200..<300).contains(response.status.code) else {
+            var reader = try JSONReader(bytes)
+            throw try ChatError(problem: &reader)
+        }
+        return bytes
+    }
+}
+
+extension CharacterSet {
+    /// RFC 3986 unreserved characters; everything else in a segment is percent-encoded.
+    fileprivate static let urlPathSegment = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:")
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+struct Export: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write a conversation as JSONL that `scrollback import` takes, oldest first.")
+
+    @OptionGroup var conversation: ConversationArgument
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        try await reporting {
+            let api = try connection.adminAPI()
+            let channel = conversation.id.part ?? conversation.id.target
+            var progress: Progress?
+            var count = 0
+            try await api.everyPage(of: conversation.id, HistoryQuery(.earliest, limit: 100, sort: .oldestFirst)) { page in
+                if progress == nil { progress = Progress("exporting", total: Int(page.state.head)) }
+                for message in page.messages where !message.isDeleted {
+                    Output.json { writer in
+                        writer.field("id", message.id)
+                        writer.field("channel", channel)
+                        writer.field("sender", message.sender)
+                        writer.field("time", message.sentAt)
+                        if message.type == .text { writer.field("text", message.text) }
+                        writer.field("type", message.type)
+                        writer.field("content", message.content?.json)
+                        message.attributes.writeMembers(to: &writer)
+                    }
+                    count += 1
+                }
+                progress?.show(count)
+                return true
+            }
+            progress?.finish(count)
+        }
+    }
+}
+
+extension ServerAPI {
+    func history(of id: ConversationID, _ query: HistoryQuery) async throws(ChatError) -> LogPage {
+        try await object("GET", Self.path(id, "/messages?\(Self.query(query.parameters))")) {
+            (reader) throws(ChatError) in try LogPage(from: &reader)
+        }
+    }
+
+    /// Reads on from page to page, in the direction of the first, while the body wants more.
+    func everyPage(
+        of id: ConversationID, _ query: HistoryQuery, _ body: (LogPage) -> Bool
+    ) async throws(ChatError) {
+        var query = query
+        let goesNewer = if case .after = query.anchor { true } else { false }
+        while true {
+            let page = try await history(of: id, query)
+            guard body(page), let next = goesNewer ? page.newer : page.older else { return }
+            query.anchor = .cursor(next)
+        }
+    }
+}

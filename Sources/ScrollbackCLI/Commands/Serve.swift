@@ -1,0 +1,98 @@
+import ArgumentParser
+import Configuration
+import Foundation
+import Logging
+import ScrollbackModel
+import ScrollbackServer
+import SystemPackage
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run a server on embedded SQLite.",
+        discussion: """
+            The data directory is made on first start, with a secret that signs tokens (secrets.json) and an admin key \
+            (admin.key). SIGTERM and SIGINT finish what is under way, tell connections to come back, and exit with 0.
+
+            Settings come from these options, then from the environment (SCROLLBACK_HOST, SCROLLBACK_TLS_CERTIFICATE, …), \
+            then from the JSON file given with --config ({"host": "0.0.0.0", "tls": {"certificate": "chain.pem"}}).
+            """)
+
+    @Option(help: "The address to listen on (default: 127.0.0.1).")
+    var host: String?
+
+    @Option(help: "The port to listen on, 0 for any free one (default: 8080).")
+    var port: Int?
+
+    @Option(help: "The data directory (default: ./scrollback-data).")
+    var data: String?
+
+    @Option(help: "A JSON file with settings.")
+    var config: String?
+
+    @Option(help: "A certificate chain in PEM; taken over anew when the file changes.")
+    var tlsCertificate: String?
+
+    @Option(help: "The certificate's key in PEM.")
+    var tlsKey: String?
+
+    @Option(help: "Messages a second one user may send; 0 for no limit (default: 20).")
+    var sendRate: Double?
+
+    @Option(help: "Messages at once one user may send (default: 40).")
+    var sendBurst: Double?
+
+    @Option(help: "How much is logged: trace, debug, info, notice, warning or error (default: info).")
+    var logLevel: String?
+
+    @Flag(help: "Print the address as a JSON object.")
+    var json = false
+
+    func run() async throws {
+        try await reporting {
+            let settings = try await readSettings()
+            var options = ServerOptions(
+                directory: URL(
+                    filePath: data ?? settings.string(forKey: "data") ?? "./scrollback-data", directoryHint: .isDirectory))
+            options.host = host ?? settings.string(forKey: "host") ?? options.host
+            options.port = port ?? settings.int(forKey: "port") ?? options.port
+            guard (0...65535).contains(options.port) else {
+                throw ChatError.invalidParameter("port", "must be in 0...65535")
+            }
+            options.certificate = tlsCertificate ?? settings.string(forKey: "tls.certificate")
+            options.key = tlsKey ?? settings.string(forKey: "tls.key")
+            let rate = sendRate ?? settings.double(forKey: "send.rate") ?? options.sendRate ?? 0
+            guard rate >= 0 else { throw ChatError.invalidParameter("send-rate", "must be 0 or above") }
+            options.sendRate = rate == 0 ? nil : rate
+            options.sendBurst = sendBurst ?? settings.double(forKey: "send.burst") ?? max(40, rate * 2)
+            guard options.sendBurst >= 1 else { throw ChatError.invalidParameter("send-burst", "must be 1 or above") }
+
+            let level = logLevel ?? settings.string(forKey: "log.level") ?? "info"
+            guard let level = Logger.Level(rawValue: level) else {
+                throw ChatError.invalidParameter("log-level", "must be trace, debug, info, notice, warning or error")
+            }
+            LoggingSystem.bootstrap { label in
+                var handler = StreamLogHandler.standardError(label: label)
+                handler.logLevel = level
+                return handler
+            }
+            let isJSON = json
+            try await Server(options, logger: Logger(label: "scrollback")).run { address in
+                if isJSON {
+                    Output.json { $0.field("listening", address) }
+                } else {
+                    Output.line("listening on \(address)")
+                }
+            }
+        }
+    }
+
+    private func readSettings() async throws -> ConfigReader {
+        let environment = EnvironmentVariablesProvider().prefixKeys(with: "scrollback")
+        guard let config else { return ConfigReader(provider: environment) }
+        do {
+            return ConfigReader(providers: [environment, try await FileProvider<JSONSnapshot>(filePath: .init(config))])
+        } catch {
+            throw ChatError(.invalidParameter, "the settings \(config) can't be read as JSON", parameter: "config", cause: error)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import ScrollbackEngine
+import ScrollbackModel
+
+/// The engine's questions to one snapshot. Each is a seek in a key, or a run of one.
+class SQLiteReader: StoreReader {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func conversation(_ id: ConversationID) throws -> ConversationRow? {
+        try connection.first(.conversationByName, bind: { $0.add(id) }, row: { try $0.conversation() })
+    }
+
+    func conversation(numbered number: Int64) throws -> ConversationRow? {
+        try connection.first(.conversationByNumber, bind: { $0.add(number) }, row: { try $0.conversation() })
+    }
+
+    func channels(of community: Identifier, after: Identifier?, limit: Int) throws -> [ConversationRow] {
+        try connection.all(
+            .channels, limit: limit,
+            bind: {
+                $0.add(community.text)
+                // The community itself has the empty name.
+                $0.add(after?.text ?? "")
+            }, row: { try $0.conversation() })
+    }
+
+    func member(_ user: UserID, of conversation: Int64) throws -> MemberRow? {
+        try connection.first(
+            .member,
+            bind: {
+                $0.add(conversation)
+                $0.add(user.text)
+            }, row: { try $0.member() })
+    }
+
+    func members(of conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow] {
+        try connection.all(
+            .members, limit: limit,
+            bind: {
+                $0.add(conversation)
+                $0.add(after?.text ?? "")
+            }, row: { try $0.member() })
+    }
+
+    func memberships(of user: UserID) throws -> [MemberRow] {
+        try connection.all(.memberships, bind: { $0.add(user.text) }, row: { try $0.member() })
+    }
+
+    func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow] {
+        try connection.all(
+            .spans,
+            bind: {
+                $0.add(conversation)
+                $0.add(user.text)
+            }, row: { SpanRow(joined: $0.integer(), left: $0.optionalInteger()) })
+    }
+
+    func hidden(of user: UserID, in conversation: Int64, aboveN n: Int64) throws -> [HiddenRow] {
+        try connection.all(
+            .hidden,
+            bind: {
+                $0.add(conversation)
+                $0.add(user.text)
+                $0.add(n)
+            }, row: { $0.hidden() })
+    }
+
+    func lastHidden(of user: UserID, in conversation: Int64) throws -> HiddenRow? {
+        try connection.first(
+            .lastHidden,
+            bind: {
+                $0.add(conversation)
+                $0.add(user.text)
+            }, row: { $0.hidden() })
+    }
+
+    func mentions(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [Seq] {
+        try connection.all(
+            .mentions,
+            bind: {
+                $0.add(conversation)
+                $0.add(user.text)
+                $0.add(seq)
+            }, row: { $0.integer() })
+    }
+
+    func user(_ id: UserID) throws -> UserRow? {
+        try connection.first(.user, bind: { $0.add(id.text) }, row: { $0.user() })
+    }
+}

@@ -1,0 +1,164 @@
+import GRDB
+import ScrollbackModel
+
+extension SQLiteStore {
+    /// The newest schema this version knows.
+    static let schemaVersion = 1
+
+    /// Brings a file up to date, one numbered migration after the other, each in a transaction of its own.
+    ///
+    /// - Throws: `internal-error` naming both versions when a newer version of the server has written the file.
+    static func migrate(_ pool: DatabasePool, at path: String) throws {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1", migrate: createTables)
+        let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
+        guard found <= schemaVersion else {
+            throw ChatError(
+                .internalError,
+                "\(path) has schema \(found), and this version of the server knows schemas up to \(schemaVersion): "
+                    + "start the newer version that wrote it, or restore a backup")
+        }
+        try migrator.migrate(pool)
+    }
+
+    /// What the writer keeps in memory from here on.
+    static func start(_ database: Database) throws -> (generation: UInt64, moved: Int64, newest: Timetoken) {
+        func meta(_ name: String) throws -> Int64? {
+            try Int64.fetchOne(database, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
+        }
+        guard let generation = try meta("generation") else {
+            throw ChatError(.internalError, "the store has no generation")
+        }
+        // Times are 64 bits without a sign, kept in columns that have one: those above the middle are the highest.
+        let row = try Row.fetchOne(
+            database,
+            sql: """
+                SELECT max(moved), ifnull(max(timetoken) FILTER (WHERE timetoken < 0), max(timetoken))
+                FROM conversation
+                """)
+        return (
+            UInt64(bitPattern: generation), max(try meta("moved") ?? 0, row?[0] ?? 0),
+            Timetoken(rawValue: UInt64(bitPattern: row?[1] ?? 0))
+        )
+    }
+
+    /// Every key leads with what its questions name first, so each is one seek. Names are compared by bytes (`BINARY`).
+    /// Where a name may be absent inside a key, '' stands for that: no name is empty, and NULLs would not be unique.
+    private static func createTables(_ database: Database) throws {
+        var generator = SystemRandomNumberGenerator()
+        try database.execute(
+            sql: """
+                CREATE TABLE meta (
+                    name TEXT NOT NULL PRIMARY KEY,
+                    value INTEGER NOT NULL
+                ) WITHOUT ROWID, STRICT;
+
+                CREATE TABLE user (
+                    id TEXT NOT NULL PRIMARY KEY,
+                    rev INTEGER NOT NULL,
+                    revokedAt REAL,
+                    name TEXT,
+                    avatar TEXT,
+                    metadata TEXT
+                ) WITHOUT ROWID, STRICT;
+
+                CREATE TABLE conversation (
+                    number INTEGER PRIMARY KEY,
+                    head INTEGER NOT NULL,
+                    n INTEGER NOT NULL,
+                    timetoken INTEGER NOT NULL,
+                    moved INTEGER NOT NULL,
+                    rev INTEGER NOT NULL,
+                    firstSeq INTEGER NOT NULL,
+                    floorN INTEGER NOT NULL,
+                    view INTEGER NOT NULL,
+                    salt INTEGER NOT NULL,
+                    createdAt REAL NOT NULL,
+                    isPrivate INTEGER NOT NULL CHECK (isPrivate IN (0, 1)),
+                    isDeleted INTEGER NOT NULL CHECK (isDeleted IN (0, 1)),
+                    visibility TEXT NOT NULL,
+                    kind TEXT NOT NULL,
+                    target TEXT NOT NULL,
+                    part TEXT NOT NULL,
+                    name TEXT,
+                    avatar TEXT,
+                    metadata TEXT,
+                    UNIQUE (kind, target, part)
+                ) STRICT;
+
+                -- The content last: a filter reads what stands before it without touching long contents.
+                CREATE TABLE message (
+                    conversation INTEGER NOT NULL,
+                    seq INTEGER NOT NULL,
+                    n INTEGER NOT NULL,
+                    timetoken INTEGER NOT NULL,
+                    id BLOB NOT NULL,
+                    sender TEXT NOT NULL,
+                    type TEXT NOT NULL,
+                    flags INTEGER NOT NULL,
+                    digest INTEGER NOT NULL,
+                    rev INTEGER NOT NULL,
+                    editedAt REAL,
+                    customType TEXT,
+                    mentions TEXT,
+                    replyTo BLOB,
+                    metadata TEXT,
+                    extra TEXT,
+                    push TEXT,
+                    content TEXT,
+                    PRIMARY KEY (conversation, seq)
+                ) WITHOUT ROWID, STRICT;
+                CREATE UNIQUE INDEX message_id ON message (conversation, id);
+
+                CREATE TABLE member (
+                    conversation INTEGER NOT NULL,
+                    user TEXT NOT NULL,
+                    standing INTEGER NOT NULL CHECK (standing IN (0, 1, 2)),
+                    role TEXT NOT NULL,
+                    joinSeq INTEGER NOT NULL,
+                    joinN INTEGER NOT NULL,
+                    readSeq INTEGER NOT NULL,
+                    readN INTEGER NOT NULL,
+                    clearSeq INTEGER NOT NULL,
+                    clearN INTEGER NOT NULL,
+                    isMuted INTEGER NOT NULL CHECK (isMuted IN (0, 1)),
+                    isPinned INTEGER NOT NULL CHECK (isPinned IN (0, 1)),
+                    isMarkedUnread INTEGER NOT NULL CHECK (isMarkedUnread IN (0, 1)),
+                    view INTEGER NOT NULL,
+                    userRev INTEGER NOT NULL,
+                    PRIMARY KEY (conversation, user)
+                ) WITHOUT ROWID, STRICT;
+                CREATE INDEX member_user ON member (user, conversation);
+
+                CREATE TABLE span (
+                    conversation INTEGER NOT NULL,
+                    user TEXT NOT NULL,
+                    joined INTEGER NOT NULL,
+                    "left" INTEGER,
+                    PRIMARY KEY (conversation, user, joined)
+                ) WITHOUT ROWID, STRICT;
+
+                CREATE TABLE hidden (
+                    conversation INTEGER NOT NULL,
+                    user TEXT NOT NULL,
+                    lowerSeq INTEGER NOT NULL,
+                    upperSeq INTEGER NOT NULL,
+                    lowerN INTEGER NOT NULL,
+                    upperN INTEGER NOT NULL,
+                    PRIMARY KEY (conversation, user, lowerSeq)
+                ) WITHOUT ROWID, STRICT;
+
+                -- user '': everyone.
+                CREATE TABLE mention (
+                    conversation INTEGER NOT NULL,
+                    user TEXT NOT NULL,
+                    seq INTEGER NOT NULL,
+                    sender TEXT NOT NULL,
+                    PRIMARY KEY (conversation, user, seq)
+                ) WITHOUT ROWID, STRICT;
+                """)
+        try database.execute(
+            sql: "INSERT INTO meta (name, value) VALUES ('generation', ?), ('moved', 0)",
+            arguments: [Int64(bitPattern: generator.next())])
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import GRDB
+import ScrollbackModel
+
+extension SQLiteStore {
+    /// Bytes of the main file, of the log of recent commits beside it, and free on the volume.
+    package func sizes() throws -> (database: Int64, wal: Int64, free: Int64) {
+        func size(_ suffix: String) -> Int64 {
+            let path = directory.appending(component: Self.fileName + suffix).path
+            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+            return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
+        }
+        return try translatingErrors {
+            let volume = try FileManager.default.attributesOfFileSystem(forPath: directory.path)
+            return (size(""), size("-wal"), (volume[.systemFreeSize] as? NSNumber)?.int64Value ?? 0)
+        }
+    }
+
+    /// Moves everything into the main file and empties the log of recent commits. It waits for readers.
+    package func checkpoint() throws {
+        try checkOpen()
+        try translatingErrors {
+            try pool.writeWithoutTransaction { database in
+                do {
+                    _ = try database.checkpoint(.truncate)
+                } catch {
+                    throw ChatError(storage: error, on: database, "the store could not be checkpointed")
+                }
+            }
+        }
+    }
+
+    /// How many pages the main file has and may have: where it would grow further, writes fail as on a full disk.
+    ///
+    /// - Parameter maximum: pages of 4,096 bytes; nil lifts the limit.
+    /// - Returns: the limit now, which is never below what the file has.
+    @discardableResult
+    package func setMaximumPages(_ maximum: Int64?) throws -> Int64 {
+        try checkOpen()
+        return try translatingErrors {
+            try pool.writeWithoutTransaction { database in
+                try Int64.fetchOne(database, sql: "PRAGMA max_page_count = \(maximum ?? 1_073_741_823)") ?? 0
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+package import Foundation
+import GRDB
+package import ScrollbackEngine
+package import ScrollbackModel
+import Synchronization
+
+/// A store in one SQLite file: what `write` returned from is on disk, and readers never wait for the writer.
+///
+/// The file is in WAL mode with `synchronous=FULL`, so a commit is one fsync. There is one writer and a pool of readers;
+/// a second process (or a second store) on the same directory is refused.
+package final class SQLiteStore: MessageStore {
+    /// What can be set when a store is opened.
+    package struct Options: Sendable {
+        /// How many reads can run at once.
+        package var readers = 4
+        /// What the writer keeps of the file in memory, in MiB; each reader keeps an eighth of it.
+        package var cacheMebibytes = 64
+        /// After how many pages the log of recent commits is moved into the file. Many commits to the same conversations
+        /// are then written there once: 20,000 pages (80 MB) carried half as much again as SQLite's own 1,000.
+        package var checkpointPages = 20_000
+
+        package init() {}
+    }
+
+    package static let fileName = "scrollback.sqlite"
+
+    package let directory: URL
+    package let generation: UInt64
+    let pool: DatabasePool
+    private let lock: DirectoryLock
+    private let state: Mutex<State>
+    private let connections = Mutex<[ObjectIdentifier: Connection]>([:])
+
+    /// What the writer knows without asking the file. It changes only after a commit.
+    private struct State {
+        var moved: Int64
+        var newest: Timetoken
+        var isClosed = false
+    }
+
+    /// Opens the store in a directory, which is made if there is none.
+    ///
+    /// - Throws: `internal-error` when another process has it open, or when a newer version wrote it.
+    package init(directory: URL, options: Options = Options()) throws {
+        self.directory = directory
+        do {
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        } catch {
+            throw ChatError(.internalError, "the directory \(directory.path) can't be made", cause: error)
+        }
+        lock = try DirectoryLock(directory)
+        do {
+            let path = directory.appending(component: Self.fileName).path
+            pool = try DatabasePool(path: path, configuration: Self.configuration(options))
+            try Self.migrate(pool, at: path)
+            let start = try pool.writeWithoutTransaction { database in
+                // GRDB chooses NORMAL when it turns WAL on, which may lose the last commits with the power.
+                try database.execute(sql: "PRAGMA synchronous = FULL")
+                return try Self.start(database)
+            }
+            generation = start.generation
+            state = Mutex(State(moved: start.moved, newest: start.newest))
+        } catch {
+            throw ChatError(storage: error, "the store in \(directory.path) can't be opened")
+        }
+    }
+
+    deinit {
+        try? close()
+    }
+
+    private static func configuration(_ options: Options) -> Configuration {
+        var configuration = Configuration()
+        configuration.maximumReaderCount = options.readers
+        configuration.persistentReadOnlyConnections = true
+        configuration.foreignKeysEnabled = false
+        // Only a backup or somebody's `sqlite3` shell can hold the file.
+        configuration.busyMode = .timeout(10)
+        configuration.label = "scrollback"
+        configuration.prepareDatabase { database in
+            let isReader = database.configuration.readonly
+            let cache = options.cacheMebibytes * 1024 / (isReader ? 8 : 1)
+            try database.execute(sql: "PRAGMA cache_size = -\(cache)")
+            try database.execute(sql: "PRAGMA temp_store = MEMORY")
+            if !isReader { try database.execute(sql: "PRAGMA wal_autocheckpoint = \(options.checkpointPages)") }
+        }
+        return configuration
+    }
+
+    package var moved: Int64 { state.withLock { $0.moved } }
+    package var newest: Timetoken { state.withLock { $0.newest } }
+
+    package func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer {
+        try readConnection { try body(SQLiteReader($0)) }
+    }
+
+    func readConnection<Answer>(_ body: (Connection) throws -> Answer) throws -> Answer {
+        try checkOpen()
+        return try translatingErrors {
+            // Without GRDB's own transaction, whose statements are compiled anew each time.
+            try pool.unsafeRead { database in
+                let connection = connection(database)
+                do {
+                    try connection.run(.beginRead)
+                    let answer = try body(connection)
+                    try connection.run(.commit)
+                    return answer
+                } catch {
+                    let failure = ChatError(storage: error, on: database, "the store could not be read")
+                    connection.rollBack()
+                    throw failure
+                }
+            }
+        }
+    }
+
+    package func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {
+        try checkOpen()
+        return try translatingErrors {
+            try pool.writeWithoutTransaction { database in
+                let connection = connection(database)
+                let commit = moved + 1
+                let writer = SQLiteWriter(connection, commit: commit)
+                do {
+                    try connection.run(.beginWrite)
+                    let answer = try body(writer, commit)
+                    try writer.finish()
+                    try connection.run(.commit)
+                    state.withLock { state in
+                        state.moved = commit
+                        state.newest = max(state.newest, writer.newest)
+                    }
+                    return answer
+                } catch {
+                    let failure = ChatError(storage: error, on: database, "the store could not be written")
+                    connection.rollBack()
+                    throw failure
+                }
+            }
+        }
+    }
+
+    /// The prepared statements of one of the pool's connections.
+    private func connection(_ database: Database) -> Connection {
+        connections.withLock { known in
+            if let connection = known[ObjectIdentifier(database)] { return connection }
+            let connection = Connection(database)
+            known[ObjectIdentifier(database)] = connection
+            return connection
+        }
+    }
+
+    func checkOpen() throws {
+        if state.withLock({ $0.isClosed }) { throw ChatError(.shuttingDown, "the store is closed") }
+    }
+
+    /// Waits for what is under way, and closes the file. What is asked afterwards is refused.
+    package func close() throws {
+        guard state.withLock({ state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }) else { return }
+        try translatingErrors {
+            // Waiting for the writer and the readers first: a connection can't be closed while it has statements.
+            try pool.barrierWriteWithoutTransaction { _ in connections.withLock { $0.removeAll() } }
+            try pool.close()
+        }
+        lock.release()
+    }
+}

@@ -1,0 +1,146 @@
+import GRDB
+import ScrollbackEngine
+import ScrollbackModel
+
+/// How far a check of a store has come.
+package struct VerifyProgress: Hashable, Sendable {
+    package var conversations: Int64
+    package var totalConversations: Int64
+    package var messages: Int64
+}
+
+extension SQLiteStore {
+    /// Checks the file, and everything the engine relies on in it, from one snapshot and in constant memory. The server
+    /// can go on meanwhile, but the log of recent commits grows until the check has ended.
+    ///
+    /// - Parameter progress: told now and then how far it has come.
+    /// - Returns: what is wrong, in words; empty for a sound store. After a thousand findings it stops.
+    package func verify(progress: (VerifyProgress) -> Void) throws -> [String] {
+        try withoutActuallyEscaping(progress) { progress in
+            try readConnection { connection in
+                var verification = try Verification(connection, progress)
+                do {
+                    try verification.checkFile()
+                    try verification.checkConversations()
+                } catch is Verification.Stop {
+                    // Enough was found.
+                } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+                    verification.foundDamage(error)
+                }
+                return verification.findings
+            }
+        }
+    }
+}
+
+/// A check under way.
+struct Verification {
+    /// Thrown when enough was found.
+    struct Stop: Error {}
+
+    static let maximumFindings = 1000
+
+    let connection: Connection
+    private(set) var findings: [String] = []
+    private var state: VerifyProgress
+    private let report: (VerifyProgress) -> Void
+    let statements: Statements
+
+    /// What is asked of every conversation.
+    struct Statements {
+        let messages, ids, members, spans, runs, runMessages, mentions, numberAt: Statement
+
+        init(_ database: Database) throws {
+            func statement(_ sql: String) throws -> Statement { try database.makeStatement(sql: sql) }
+            messages = try statement(
+                "SELECT seq, n, timetoken, type, flags FROM message WHERE conversation = ? ORDER BY seq")
+            ids = try statement("SELECT id FROM message WHERE conversation = ? ORDER BY id")
+            members = try statement("SELECT \(Query.memberColumns) FROM member WHERE conversation = ? ORDER BY user")
+            spans = try statement(
+                #"SELECT user, joined, "left" FROM span WHERE conversation = ? ORDER BY user, joined"#)
+            runs = try statement(
+                "SELECT user, \(Query.hiddenColumns) FROM hidden WHERE conversation = ? ORDER BY user, lowerSeq")
+            runMessages = try statement(
+                "SELECT sender, type, flags FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?")
+            mentions = try statement(
+                """
+                SELECT mention.seq, mention.sender, message.sender FROM mention LEFT JOIN message
+                ON message.conversation = mention.conversation AND message.seq = mention.seq
+                WHERE mention.conversation = ?
+                """)
+            numberAt = try statement(
+                "SELECT n FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1")
+        }
+    }
+
+    init(_ connection: Connection, _ report: @escaping (VerifyProgress) -> Void) throws {
+        self.connection = connection
+        self.report = report
+        statements = try Statements(connection.database)
+        let total = try Int64.fetchOne(connection.database, sql: "SELECT count(*) FROM conversation") ?? 0
+        state = VerifyProgress(conversations: 0, totalConversations: total, messages: 0)
+    }
+
+    mutating func found(_ finding: String) throws {
+        findings.append(finding)
+        if findings.count >= Self.maximumFindings { throw Stop() }
+    }
+
+    mutating func foundDamage(_ error: DatabaseError) {
+        findings.append("the file is damaged: what comes after can't be read (\(error.message ?? "no more is known"))")
+    }
+
+    mutating func countMessage() {
+        state.messages += 1
+        if state.messages % 10_000 == 0 { report(state) }
+    }
+
+    mutating func checkFile() throws {
+        try connection.run(once: "PRAGMA integrity_check") { columns in
+            let line = columns.text()
+            if line != "ok" { try found("the file is damaged: \(line)") }
+            return true
+        }
+    }
+
+    mutating func checkConversations() throws {
+        report(state)
+        var after: Int64 = 0
+        while let row = try connection.nextConversation(after: after) {
+            after = row.number
+            try checkLog(of: row)
+            try checkPeople(of: row)
+            state.conversations += 1
+            report(state)
+        }
+        try checkOrphans()
+    }
+
+    /// Rows whose conversation is not there.
+    private mutating func checkOrphans() throws {
+        for table in ["message", "member", "span", "hidden", "mention"] {
+            let sql = """
+                SELECT DISTINCT conversation FROM \(table)
+                WHERE conversation NOT IN (SELECT number FROM conversation) LIMIT 10
+                """
+            try connection.run(once: sql) { columns in
+                try found("the table \(table) has rows of a conversation \(columns.integer()) that is not there")
+                return true
+            }
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func nextConversation(after number: Int64) throws -> ConversationRow? {
+        var row: ConversationRow?
+        try run(
+            once: "SELECT \(Query.conversationColumns) FROM conversation WHERE number > ? ORDER BY number LIMIT 1",
+            bind: { $0.add(number) },
+            row: {
+                row = try $0.conversation()
+                return false
+            })
+        return row
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOPosix
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+
+/// What every route needs: the engine, who asks, and the ways from HTTP to values and back.
+struct RequestScope: Sendable {
+    let engine: Engine
+    let tokens: TokenService
+    let allowance: SendAllowance?
+    let readers: NIOThreadPool
+    let metrics: ServerMetrics
+
+    // MARK: Who asks
+
+    func caller(_ request: Request) async throws(ChatError) -> Caller {
+        guard let header = request.headers[.authorization] else {
+            throw ChatError(.invalidToken, "the request has no token: send Authorization: Bearer TOKEN")
+        }
+        let parts = header.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+            throw ChatError(.invalidToken, "the Authorization header must be: Bearer TOKEN")
+        }
+        return try await verify(String(parts[1])).caller
+    }
+
+    func admin(_ request: Request) async throws(ChatError) -> Caller {
+        let caller = try await caller(request)
+        guard caller.isAdmin else { throw ChatError(.forbidden, "this takes an administrator's token") }
+        return caller
+    }
+
+    /// Checks a token's signature, its times, and that its user's tokens were not revoked since.
+    func verify(_ token: String) async throws(ChatError) -> VerifiedToken {
+        let verified = try await tokens.verify(token)
+        try await read { try $0.checkNotRevoked(verified.caller.user, issuedAt: verified.issuedAt) }
+        return verified
+    }
+
+    // MARK: The engine
+
+    /// Reads on a thread that may wait for the disk.
+    func read<Answer: Sendable>(
+        _ body: @escaping @Sendable (Engine) throws -> Answer
+    ) async throws(ChatError) -> Answer {
+        let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
+            readers.submit { _ in
+                continuation.resume(returning: Result { try body(engine) }.mapError(ChatError.init(wrapping:)))
+            }
+        }
+        return try result.get()
+    }
+
+    /// Waits for a write's commit.
+    func write<Answer: Sendable>(
+        _ body: (Engine, @escaping Engine.Completion<Answer>) -> Void
+    ) async throws(ChatError) -> Answer {
+        let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
+            body(engine) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    // MARK: Bodies
+
+    /// The body as JSON.
+    ///
+    /// - Throws: `unsupported-media-type`, `too-large`, `malformed`.
+    func json(_ request: Request) async throws(ChatError) -> JSONReader {
+        try JSONReader(try await bytes(request))
+    }
+
+    /// Reads the members of a body that is a JSON object; unknown ones are passed over.
+    func object(
+        _ request: Request, _ member: (String, inout JSONReader) throws(ChatError) -> Void
+    ) async throws(ChatError) {
+        var reader = try await json(request)
+        try reader.object(member)
+        try reader.end()
+    }
+
+    private func bytes(_ request: Request) async throws(ChatError) -> [UInt8] {
+        if let type = request.headers[.contentType] {
+            let name = type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased()
+            guard name == "application/json" else {
+                throw ChatError(.unsupportedMediaType, "the body must be application/json", parameter: "Content-Type")
+            }
+        }
+        do {
+            return Array(buffer: try await request.body.collect(upTo: engine.limits.frameBytes))
+        } catch is NIOTooManyBytesError {
+            throw ChatError(
+                .tooLarge, "the body must be at most \(engine.limits.frameBytes) bytes", limit: engine.limits.frameBytes)
+        } catch {
+            throw ChatError(.malformed, "the body did not arrive whole", cause: error)
+        }
+    }
+
+    // MARK: Paths and queries
+
+    /// A path segment, percent-decoded.
+    func segment(_ name: String, _ context: BasicRequestContext) throws(ChatError) -> String {
+        guard let text = context.parameters.get(name)?.removingPercentEncoding else {
+            throw .invalidParameter(name, "must be percent-encoded UTF-8")
+        }
+        return text
+    }
+
+    func conversation(_ context: BasicRequestContext) throws(ChatError) -> ConversationID {
+        try ConversationID(try segment("conversation", context))
+    }
+
+    func query(_ request: Request) throws(ChatError) -> [String: [String]] {
+        var values: [String: [String]] = [:]
+        guard let query = request.uri.query else { return values }
+        for pair in query.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decode(parts[0]), let value = Self.decode(parts.count == 2 ? parts[1] : "") else {
+                throw .invalidParameter(String(parts[0]), "must be percent-encoded UTF-8")
+            }
+            values[name, default: []].append(value)
+        }
+        return values
+    }
+
+    private static func decode(_ text: some StringProtocol) -> String? {
+        text.replacingOccurrences(of: "+", with: " ").removingPercentEncoding
+    }
+
+    /// `limit` and `cursor` of a list.
+    func window(_ request: Request) throws(ChatError) -> (limit: Int, cursor: String?, values: [String: [String]]) {
+        let values = try query(request)
+        var limit = 20
+        if let text = values["limit"] {
+            guard text.count == 1, let number = Int(text[0]) else {
+                throw .invalidParameter("limit", "must be a whole number")
+            }
+            limit = number
+        }
+        return (limit, values["cursor"]?.first, values)
+    }
+}
+
+/// An answer in JSON.
+func respond(_ status: HTTPResponse.Status = .ok, _ members: (inout JSONWriter) -> Void) -> Response {
+    var writer = JSONWriter(reserving: 1024)
+    writer.object(members)
+    return Response(
+        status: status, headers: [.contentType: "application/json"],
+        body: .init(byteBuffer: ByteBuffer(bytes: writer.bytes)))
+}
+
+extension ChatError {
+    /// Problem details (RFC 9457).
+    var response: Response {
+        var writer = JSONWriter()
+        writeProblem(to: &writer)
+        var headers: HTTPFields = [.contentType: "application/problem+json"]
+        if let retryAfter { headers[.retryAfter] = String(Int(retryAfter.rounded(.up))) }
+        if status == 401 { headers[.wwwAuthenticate] = "Bearer" }
+        return Response(
+            status: .init(code: status), headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: writer.bytes)))
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Hummingbird
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+
+extension Route {
+    static let people: [Route] = [
+        Route(.post, "/v1/tokens") { scope, request, _ throws(ChatError) in
+            _ = try await scope.admin(request)
+            var user: UserID?
+            var lifetime = TokenService.standardLifetime
+            var isAdmin = false
+            try await scope.object(request) { (name, value) throws(ChatError) in
+                switch name {
+                case "user": user = try value.user()
+                case "expiresIn":
+                    if try value.null() { return }
+                    lifetime = try value.double()
+                    guard lifetime >= 1, lifetime <= TokenService.maximumLifetime else {
+                        throw .invalidParameter("expiresIn", "must be in 1...\(Int(TokenService.maximumLifetime)) seconds")
+                    }
+                case "scopes":
+                    if try value.null() { return }
+                    let scopes = try value.list("scopes", limit: 10) { (scope) throws(ChatError) in try scope.string() }
+                    guard scopes.allSatisfy({ $0 == "admin" }) else {
+                        throw .invalidParameter("scopes", "may have only \"admin\"")
+                    }
+                    isAdmin = scopes.contains("admin")
+                default: try value.skip()
+                }
+            }
+            let subject = try user.required("user")
+            let token: String
+            do {
+                token = try await scope.tokens.token(for: subject, isAdmin: isAdmin, lifetime: lifetime)
+            } catch {
+                throw ChatError(wrapping: error)
+            }
+            return respond { $0.field("token", token) }
+        },
+        Route(.delete, "/v1/users/{user}/tokens") { scope, request, context throws(ChatError) in
+            let caller = try await scope.admin(request)
+            let user = try UserID(try scope.segment("user", context))
+            try await scope.write { $0.revokeTokens(of: user, by: caller, completion: $1) }
+            return Response(status: .noContent)
+        },
+        Route(.get, "/v1/me") { scope, request, _ throws(ChatError) in
+            let caller = try await scope.caller(request)
+            let profile = try await scope.read { try $0.users([caller.user]).first } ?? UserProfile(id: caller.user)
+            return answer(profile)
+        },
+        Route(.get, "/v1/users/{user}") { scope, request, context throws(ChatError) in
+            _ = try await scope.caller(request)
+            let user = try UserID(try scope.segment("user", context))
+            return answer(try await scope.read { try $0.user(user) })
+        },
+        Route(.put, "/v1/users/{user}") { scope, request, context throws(ChatError) in
+            let caller = try await scope.caller(request)
+            let user = try UserID(try scope.segment("user", context))
+            var fields = ProfileFields()
+            try await scope.object(request) { (name, value) throws(ChatError) in
+                if try !fields.read(name, &value) { try value.skip() }
+            }
+            let change = ProfileChange(name: fields.name, avatar: fields.avatar, metadata: fields.metadata)
+            return answer(try await scope.write { $0.putUser(user, change, by: caller, completion: $1) })
+        },
+        Route(.post, "/v1/users/fetch") { scope, request, _ throws(ChatError) in
+            _ = try await scope.caller(request)
+            var users: [UserID]?
+            try await scope.object(request) { (name, value) throws(ChatError) in
+                guard name == "users" else { return try value.skip() }
+                users = try value.list("users", limit: 100) { (user) throws(ChatError) in try user.user("users") }
+            }
+            let wanted = try users.required("users")
+            let profiles = try await scope.read { try $0.users(wanted) }
+            return respond { writer in
+                writer.key("users")
+                writer.array(profiles) { $1.write(to: &$0) }
+            }
+        },
+    ]
+
+    private static func answer(_ profile: UserProfile) -> Response {
+        var writer = JSONWriter()
+        profile.write(to: &writer)
+        return Response(
+            status: .ok, headers: [.contentType: "application/json"],
+            body: .init(byteBuffer: .init(bytes: writer.bytes)))
+    }
+}

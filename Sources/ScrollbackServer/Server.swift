@@ -1,0 +1,128 @@
+import Foundation
+import Hummingbird
+import HummingbirdCore
+package import Logging
+import NIOCore
+import NIOPosix
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import ServiceLifecycle
+import Synchronization
+
+/// The whole server over one data directory: store, engine, HTTP and WebSockets.
+package struct Server: Sendable {
+    private let options: ServerOptions
+    private let logger: Logger
+    private let store: SQLiteStore
+    private let engine: Engine
+    private let tokens: TokenService
+    private let metrics: ServerMetrics
+    private let certificates: Certificates?
+
+    /// Opens the data directory, making it with a secret and an admin key where there is none.
+    package init(_ options: ServerOptions, logger: Logger) async throws {
+        self.options = options
+        self.logger = logger
+        try FileManager.default.createDirectory(
+            at: options.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        certificates = try options.certificate.map { chain in
+            guard let key = options.key else {
+                throw ChatError.invalidParameter("tls-key", "is missing: a certificate needs its key")
+            }
+            return try Certificates(chain: chain, key: key)
+        }
+        let metrics = ServerMetrics()
+        self.metrics = metrics
+        var storeOptions = SQLiteStore.Options()
+        storeOptions.readers = options.readers
+        store = try SQLiteStore(directory: options.directory, options: storeOptions)
+        engine = try Engine(store: store, observe: { metrics.record($0) })
+        tokens = try await TokenService(directory: options.directory)
+        try await Self.makeAdminKey(in: options.directory, tokens)
+    }
+
+    private static func makeAdminKey(in directory: URL, _ tokens: TokenService) async throws {
+        let file = directory.appending(path: "admin.key")
+        guard !FileManager.default.fileExists(atPath: file.path) else { return }
+        let key = try await tokens.token(for: "admin", isAdmin: true, lifetime: nil)
+        try PrivateFile.write(Data((key + "\n").utf8), to: file)
+    }
+
+    /// Serves until it is told to stop; then finishes what is under way and returns.
+    ///
+    /// - Parameter onListening: told the address once requests are taken.
+    package func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
+        let threads = NIOThreadPool(numberOfThreads: options.readers)
+        threads.start()
+        let scope = RequestScope(
+            engine: engine, tokens: tokens,
+            allowance: options.sendRate.map { SendAllowance(perSecond: $0, burst: options.sendBurst) },
+            readers: threads, metrics: metrics)
+        let readiness = Readiness()
+        let sockets = WebSockets(scope: scope, options: options)
+        let router = makeRouter(
+            Route.all + Route.operations(store: store, readiness: readiness), scope, logger: logger)
+        let scheme = certificates == nil ? "http" : "https"
+        let host = options.host
+        let application = Application(
+            router: router,
+            server: HTTPServerBuilder { responder in
+                ServerChannel(
+                    responder: responder, certificates: certificates, frameBytes: engine.limits.frameBytes,
+                    makeWebSocket: { sockets.make(on: $0) })
+            },
+            configuration: .init(address: .hostname(options.host, port: options.port), serverName: "scrollback"),
+            services: [
+                Housekeeping(engine: engine, tokens: tokens, certificates: certificates, logger: logger),
+                Drain(sockets: sockets, readiness: readiness),
+            ],
+            onServerRunning: { channel in
+                readiness.isReady = true
+                onListening("\(scheme)://\(host):\(channel.localAddress?.port ?? 0)")
+            },
+            logger: logger)
+        try await application.runService()
+        engine.log.close()
+        try await threads.shutdownGracefully()
+        try store.close()
+    }
+}
+
+/// Things that are looked at now and then: heads of channels to announce, secrets and certificates that changed.
+private struct Housekeeping: Service {
+    let engine: Engine
+    let tokens: TokenService
+    let certificates: Certificates?
+    let logger: Logger
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            var turn = 0
+            while true {
+                try await Task.sleep(for: .milliseconds(200))
+                engine.hub.announceMovedChannels()
+                turn += 1
+                guard turn % 10 == 0 else { continue }
+                certificates?.reloadIfChanged(logger: logger)
+                do {
+                    try await tokens.reloadIfChanged()
+                } catch {
+                    logger.error("secrets.json changed and can't be read: the old secrets stay")
+                }
+            }
+        }
+    }
+}
+
+/// On shutdown tells every connection to come back after a random wait, so that the listener can close.
+private struct Drain: Service {
+    let sockets: WebSockets
+    let readiness: Readiness
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        readiness.isReady = false
+        sockets.closeAll(.restarting)
+    }
+}

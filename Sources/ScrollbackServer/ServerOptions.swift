@@ -1,0 +1,26 @@
+package import Foundation
+import ScrollbackModel
+
+/// How a server runs.
+package struct ServerOptions: Sendable {
+    package var host = "127.0.0.1"
+    /// 0 takes any free port.
+    package var port = 8080
+    package var directory: URL
+    /// PEM files of a certificate chain and its key: both or neither.
+    package var certificate: String?
+    package var key: String?
+    /// Messages a second and at once that one user may send; nothing for no limit.
+    package var sendRate: Double? = 20
+    package var sendBurst: Double = 40
+    /// How often, in seconds, a device should be heard of.
+    package var heartbeat = 30
+    /// How many bytes may wait for a connection that does not read, before it is closed with 4008.
+    package var outboundBytes = 1 << 20
+    /// Threads that read the store.
+    package var readers = 4
+
+    package init(directory: URL) {
+        self.directory = directory
+    }
+}

@@ -1,0 +1,90 @@
+import NIOCore
+import ScrollbackEngine
+import Synchronization
+
+/// One event loop and the connections it serves. What is to be sent waits here for the loop's next turn: one turn carries
+/// every frame that came meanwhile, each written once for all of its connections, and each socket is flushed once.
+final class EventLoopLane: Lane {
+    let eventLoop: any EventLoop
+    private let allocator = ByteBufferAllocator()
+    private let state = Mutex(State())
+
+    private struct State {
+        var deliveries: [Delivery] = []
+        var isScheduled = false
+    }
+
+    private enum Delivery {
+        case frame(ByteBuffer, [any Connection], except: Origin?)
+        case reply(ByteBuffer, WebSocketHandler)
+        case close(WebSocketHandler, CloseReason, String)
+    }
+
+    init(eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+    }
+
+    func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?) {
+        enqueue(.frame(encode(frame), connections, except: origin))
+    }
+
+    func reply(_ frame: [UInt8], to handler: WebSocketHandler) {
+        enqueue(.reply(encode(frame), handler))
+    }
+
+    func close(_ handler: WebSocketHandler, _ reason: CloseReason, _ text: String) {
+        enqueue(.close(handler, reason, text))
+    }
+
+    private func enqueue(_ delivery: Delivery) {
+        let mustSchedule = state.withLock { state in
+            state.deliveries.append(delivery)
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if mustSchedule { eventLoop.execute { self.turn() } }
+    }
+
+    private func turn() {
+        let deliveries = state.withLock { state in
+            defer { state = State() }
+            return state.deliveries
+        }
+        var written: [WebSocketHandler] = []
+        func write(_ frame: ByteBuffer, _ handler: WebSocketHandler) {
+            if handler.write(frame) { written.append(handler) }
+        }
+        for delivery in deliveries {
+            switch delivery {
+            case .reply(let frame, let handler): write(frame, handler)
+            case .close(let handler, let reason, let text): handler.finish(reason, text)
+            case .frame(let frame, let connections, let origin):
+                for connection in connections {
+                    guard let session = connection as? Session, let handler = session.outlet as? WebSocketHandler,
+                        origin.map({ $0 != Origin(session) }) ?? true
+                    else { continue }
+                    write(frame, handler)
+                }
+            }
+        }
+        for handler in written { handler.flush() }
+    }
+
+    /// A whole unmasked text frame (RFC 6455 section 5.2): what a server sends is the same for every socket, so it is
+    /// encoded once and not by each socket's own encoder.
+    private func encode(_ text: [UInt8]) -> ByteBuffer {
+        var buffer = allocator.buffer(capacity: text.count + 10)
+        buffer.writeInteger(0x81 as UInt8)
+        switch text.count {
+        case 0...125: buffer.writeInteger(UInt8(text.count))
+        case 126...0xFFFF:
+            buffer.writeInteger(126 as UInt8)
+            buffer.writeInteger(UInt16(text.count))
+        default:
+            buffer.writeInteger(127 as UInt8)
+            buffer.writeInteger(UInt64(text.count))
+        }
+        buffer.writeBytes(text)
+        return buffer
+    }
+}

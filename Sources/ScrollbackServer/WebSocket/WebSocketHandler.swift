@@ -1,0 +1,176 @@
+import DequeModule
+import NIOCore
+import NIOWebSocket
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+
+/// One socket: frames in go to its session, frames out wait in a bounded queue while the peer does not read.
+///
+/// Everything here runs on the channel's event loop but `send` and `close` of `SessionOutlet`, which go through the lane.
+/// `@unchecked Sendable`: the mutable parts are touched on the event loop only.
+final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked Sendable {
+    typealias InboundIn = WebSocketFrame
+
+    private let lane: EventLoopLane
+    private let metrics: ServerMetrics
+    private let maximumQueuedBytes: Int
+    /// Set before the handler is added, and let go of when the socket is gone: each holds the other.
+    var session: Session?
+    private var context: ChannelHandlerContext?
+    private let raw: RawFrameHandler
+    private var queue: Deque<ByteBuffer> = []
+    private var queuedBytes = 0
+    private var isClosing = false
+
+    init(lane: EventLoopLane, raw: RawFrameHandler, metrics: ServerMetrics, maximumQueuedBytes: Int) {
+        self.lane = lane
+        self.raw = raw
+        self.metrics = metrics
+        self.maximumQueuedBytes = maximumQueuedBytes
+    }
+
+    // MARK: In
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        metrics.connections.add(1)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        session?.disconnected()
+        session = nil
+        queue.removeAll()
+        metrics.connections.add(-1)
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.opcode {
+        case .text:
+            guard !isClosing else { return }
+            session?.receive(Array(buffer: frame.unmaskedData))
+        case .binary: session?.close(.unsupportedData)
+        case .ping: sendControl(.pong, frame.unmaskedData)
+        case .connectionClose:
+            if isClosing {
+                context.close(promise: nil)
+            } else {
+                isClosing = true
+                sendControl(.connectionClose, frame.unmaskedData)
+                context.close(promise: nil)
+            }
+        default: break
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A frame that breaks the protocol was answered with its close code by the handler before this one.
+        context.close(promise: nil)
+    }
+
+    // MARK: Out
+
+    /// Queues a frame for the socket.
+    ///
+    /// - Returns: whether the socket must be flushed.
+    func write(_ frame: ByteBuffer) -> Bool {
+        guard !isClosing, let context else { return false }
+        metrics.outboundBytes.add(frame.readableBytes)
+        if queue.isEmpty, context.channel.isWritable {
+            raw.write(frame)
+            return true
+        }
+        guard queuedBytes + frame.readableBytes <= maximumQueuedBytes else {
+            overflow()
+            return false
+        }
+        queue.append(frame)
+        queuedBytes += frame.readableBytes
+        return false
+    }
+
+    func flush() {
+        raw.flush()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        var mustFlush = false
+        while context.channel.isWritable, let frame = queue.popFirst() {
+            queuedBytes -= frame.readableBytes
+            raw.write(frame)
+            mustFlush = true
+        }
+        if mustFlush { raw.flush() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// The peer does not read: what waits is dropped, since it can be had again by resuming.
+    private func overflow() {
+        metrics.slowCloses.add(1)
+        queue.removeAll()
+        queuedBytes = 0
+        session?.disconnected()
+        finish(.tooSlow, "the connection did not read fast enough: resume")
+    }
+
+    func finish(_ reason: CloseReason, _ text: String) {
+        guard !isClosing, let context else { return }
+        // What was queued for a peer that reads goes out before the close frame.
+        while let frame = queue.popFirst() { raw.write(frame) }
+        isClosing = true
+        var payload = context.channel.allocator.buffer(capacity: 2 + text.utf8.count)
+        payload.writeInteger(UInt16(reason.rawValue))
+        payload.writeString(String(text.prefix(100)))
+        sendControl(.connectionClose, payload)
+        // A peer that reads answers the close frame; one that doesn't is given some time.
+        context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(5)) { context.close(promise: nil) }
+    }
+
+    private func sendControl(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {
+        guard let context else { return }
+        let frame = WebSocketFrame(fin: true, opcode: opcode, data: data)
+        context.writeAndFlush(NIOAny(frame), promise: nil)
+    }
+
+    // MARK: SessionOutlet
+
+    func send(_ frame: [UInt8]) {
+        lane.reply(frame, to: self)
+    }
+
+    func close(_ reason: CloseReason, _ text: String) {
+        lane.close(self, reason, text)
+    }
+}
+
+/// Stands before the frame encoder and writes frames that are encoded already.
+///
+/// `@unchecked Sendable`: used on its event loop only.
+final class RawFrameHandler: ChannelOutboundHandler, @unchecked Sendable {
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    func write(_ frame: ByteBuffer) {
+        context?.write(wrapOutboundOut(frame), promise: nil)
+    }
+
+    func flush() {
+        context?.flush()
+    }
+}

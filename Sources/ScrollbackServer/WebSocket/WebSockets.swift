@@ -1,0 +1,81 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+
+/// The open WebSockets, and the lanes that serve them.
+final class WebSockets: Sendable {
+    private let scope: RequestScope
+    private let options: ServerOptions
+    private let state = Mutex(State())
+
+    private struct State {
+        var lanes: [ObjectIdentifier: EventLoopLane] = [:]
+        var sessions: [ObjectIdentifier: Session] = [:]
+        var isClosing = false
+    }
+
+    init(scope: RequestScope, options: ServerOptions) {
+        self.scope = scope
+        self.options = options
+    }
+
+    /// The handlers of a new socket, and its session. Called on the socket's event loop.
+    func make(on channel: any Channel) -> (RawFrameHandler, WebSocketHandler) {
+        let lane = lane(for: channel.eventLoop)
+        let raw = RawFrameHandler()
+        let handler = WebSocketHandler(
+            lane: lane, raw: raw, metrics: scope.metrics, maximumQueuedBytes: options.outboundBytes)
+        let session = Session(services: services, lane: lane, outlet: handler)
+        handler.session = session
+        let isClosing = state.withLock { state in
+            state.sessions[ObjectIdentifier(session)] = session
+            return state.isClosing
+        }
+        let heartbeat = channel.eventLoop.scheduleRepeatedTask(
+            initialDelay: .seconds(5), delay: .seconds(5)
+        ) { _ in session.tick(now: Date()) }
+        channel.closeFuture.whenComplete { _ in
+            heartbeat.cancel()
+            self.state.withLock { _ = $0.sessions.removeValue(forKey: ObjectIdentifier(session)) }
+        }
+        if isClosing { session.close(.restarting) }
+        return (raw, handler)
+    }
+
+    func closeAll(_ reason: CloseReason) {
+        let sessions = state.withLock { state in
+            state.isClosing = true
+            return Array(state.sessions.values)
+        }
+        for session in sessions { session.close(reason) }
+    }
+
+    private func lane(for eventLoop: any EventLoop) -> EventLoopLane {
+        state.withLock { state in
+            if let lane = state.lanes[ObjectIdentifier(eventLoop)] { return lane }
+            let lane = EventLoopLane(eventLoop: eventLoop)
+            state.lanes[ObjectIdentifier(eventLoop)] = lane
+            return lane
+        }
+    }
+
+    private var services: SessionServices {
+        SessionServices(
+            engine: scope.engine,
+            verify: { [scope] token, completion in
+                Task {
+                    do throws(ChatError) {
+                        let verified = try await scope.verify(token)
+                        completion(.success((verified.caller, verified.expiresAt)))
+                    } catch {
+                        completion(.failure(error))
+                    }
+                }
+            },
+            offload: { [readers = scope.readers] work in readers.submit { _ in work() } },
+            heartbeat: options.heartbeat, allowance: scope.allowance)
+    }
+}

@@ -1,0 +1,104 @@
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+
+extension StoreConformance {
+    static let concurrency: [Case] = [
+        Case("A read does not see what was stored after its first question", needsReadsDuringWrites: true) { store in
+            let row = try store.make(.group("a"), messages: 2)
+            try store.read { reader in
+                let before = try Everything(of: row, in: reader)
+                try together([
+                    {
+                        try store.write { store, commit in
+                            var row = row
+                            try store.append([.sample(3)], to: &row, commit)
+                            try store.put(MemberRow(conversation: row.number, user: "alice", standing: .member))
+                        }
+                    }
+                ])
+                try expectEqual(try Everything(of: row, in: reader), before)
+                try expect(try reader.message(MessageID(3), in: row.number) == nil, "the snapshot has a later message")
+            }
+            try expectEqual(try store.read { try $0.log(of: row.number).count }, 3)
+        },
+        Case("A read goes on while a transaction is under way, and sees nothing of it", needsReadsDuringWrites: true) {
+            store in
+            let row = try store.make(.group("a"), messages: 2)
+            try store.write { writer, commit in
+                var row = row
+                try writer.append([.sample(3)], to: &row, commit)
+                try together([
+                    { [row] in
+                        try store.read { reader in
+                            try expectEqual(try reader.conversation(row.id)?.head, 2)
+                            try expectEqual(try reader.log(of: row.number).count, 2)
+                        }
+                    }
+                ])
+            }
+            try expectEqual(try store.read { try $0.conversation(row.id)?.head }, 3)
+        },
+        Case("Readers see whole transactions only") { store in
+            let first = try store.make(.group("a"))
+            let second = try store.make(.group("b"))
+            let isDone = Flag()
+            let writer: @Sendable () throws -> Void = {
+                defer { isDone.set() }
+                var rows = [first, second]
+                for seq in stride(from: Seq(1), to: 300, by: 3) {
+                    try store.write { store, commit in
+                        for index in rows.indices {
+                            try store.append((seq..<seq + 3).map { .sample($0) }, to: &rows[index], commit)
+                        }
+                    }
+                }
+            }
+            let reader: @Sendable () throws -> Void = {
+                var last: Seq = 0
+                repeat {
+                    let head = try store.read { store in
+                        let row = try store.conversation(first.id)
+                        let head = row?.head ?? 0
+                        try expect(head % 3 == 0, "a part of a transaction is seen: \(head)")
+                        try expectEqual(try store.message(atOrBelow: .max, in: first.number)?.n ?? 0, row?.n ?? 0)
+                        try expectEqual(try store.log(of: first.number).count, Int(head))
+                        try expectEqual(try store.conversation(second.id)?.head, head)
+                        try expectEqual(try store.message(atOrBelow: .max, in: second.number)?.seq ?? 0, head)
+                        return head
+                    }
+                    try expect(head >= last, "a later read saw less: \(head) after \(last)")
+                    last = head
+                } while !isDone.isSet
+            }
+            try together([writer, reader, reader, reader])
+            try expectEqual(try store.read { try $0.conversation(first.id)?.head }, 300)
+        },
+        Case("What a transaction stored is seen by every read that begins after it") { store in
+            let row = try store.make(.group("a"))
+            let worker: @Sendable () throws -> Void = {
+                for _ in 0..<50 {
+                    let seq = try store.write { store, commit in
+                        var row = try store.conversation(row.id) ?? row
+                        let next = row.head + 1
+                        try store.append([.sample(next)], to: &row, commit)
+                        return next
+                    }
+                    try store.read { store in
+                        try expect(try store.message(at: seq, in: row.number) != nil, "message \(seq) is not seen")
+                    }
+                }
+            }
+            try together([worker, worker, worker, worker])
+            try expectEqual(try store.read { try $0.log(of: row.number) }, (1...200).map { .sample($0) })
+            try expectEqual(try store.moved, 201)
+        },
+    ]
+}
+
+private final class Flag: Sendable {
+    private let state = Atomic(false)
+
+    var isSet: Bool { state.load(ordering: .acquiring) }
+    func set() { state.store(true, ordering: .releasing) }
+}

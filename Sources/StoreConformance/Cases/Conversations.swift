@@ -1,0 +1,149 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+extension StoreConformance {
+    static let conversations: [Case] = [
+        Case("An empty store knows nothing") { store in
+            try expectEqual(try store.moved, 0)
+            try expectEqual(try store.newest, Timetoken(rawValue: 0))
+            try store.read { store in
+                try expect(try store.conversation(.group("a")) == nil, "a conversation is there")
+                try expect(try store.conversation(numbered: 1) == nil, "a conversation is there")
+                try expect(try store.conversation(numbered: 0) == nil, "a conversation is there")
+                try expectEqual(try store.channels(of: "a", after: nil, limit: 10), [])
+                try expect(try store.member("alice", of: 1) == nil, "a member is there")
+                try expectEqual(try store.members(of: 1, after: nil, limit: 10), [])
+                try expectEqual(try store.memberships(of: "alice"), [])
+                try expectEqual(try store.spans(of: "alice", in: 1), [])
+                try expectEqual(try store.hidden(of: "alice", in: 1, aboveN: 0), [])
+                try expect(try store.lastHidden(of: "alice", in: 1) == nil, "a run is there")
+                try expectEqual(try store.mentions(of: "alice", in: 1, above: 0), [])
+                try expect(try store.message(at: 1, in: 1) == nil, "a message is there")
+                try expect(try store.message(MessageID(1), in: 1) == nil, "a message is there")
+                try expect(try store.message(atOrBelow: .max, in: 1) == nil, "a message is there")
+                try expectEqual(try store.log(of: 1), [])
+                try expect(try store.user("alice") == nil, "a user is there")
+            }
+        },
+        Case("A conversation is found by its name and its number, field by field") { store in
+            var row = ConversationRow.sample(.community("city", channel: "general"))
+            row.name = ""
+            row.avatar = "https://example.org/ä.png"
+            row.metadata = RawJSON(known: #"{ "a" : [1,  2.50, "\u0000"] }"#)
+            row.visibility = .everything
+            row.isPrivate = true
+            row.isDeleted = true
+            row.createdAt = Date(timeIntervalSinceReferenceDate: 123_456_789.123_456_7)
+            row.salt = .max
+            row.head = 5
+            row.n = 4
+            row.timetoken = Timetoken(rawValue: 1 << 63 | 12345)
+            row.rev = 6
+            row.firstSeq = 2
+            row.floorN = 1
+            row.view = 3
+            row.moved = 9
+            let stored = try store.write { [row] store, _ in
+                var row = row
+                try store.put(&row)
+                return row
+            }
+            row.number = stored.number
+            try expectEqual(stored, row)
+            try store.read { [row] store in
+                try expectEqual(try store.conversation(row.id), row)
+                try expectEqual(try store.conversation(numbered: row.number), row)
+                try expect(try store.conversation(numbered: row.number + 1) == nil, "another number finds it")
+            }
+        },
+        Case("A conversation's settings can be taken away again") { store in
+            var row = try store.make(.group("a"))
+            row.name = "name"
+            row.avatar = "avatar"
+            row.metadata = RawJSON(known: "{}")
+            try store.change { [row] store in
+                var row = row
+                try store.put(&row)
+            }
+            row.name = nil
+            row.avatar = nil
+            row.metadata = nil
+            try store.change { [row] store in
+                var row = row
+                try store.put(&row)
+            }
+            try store.read { [row] in try expectEqual(try $0.conversation(.group("a")), row) }
+        },
+        Case("A conversation gets a number once, and keeps it") { store in
+            let first = try store.make(.group("a"))
+            let second = try store.make(.group("b"))
+            try expect(first.number > 0 && second.number > 0, "a number is not above 0")
+            try expect(first.number != second.number, "two conversations have the number \(first.number)")
+            // Made again, without knowing the number.
+            var again = ConversationRow.sample(.group("a"))
+            again.salt = 8
+            try store.change { [again] store in
+                var row = again
+                try store.put(&row)
+                try expectEqual(row.number, first.number)
+            }
+            again.number = first.number
+            try store.change { try $0.erase(first.number) }
+            try store.read { [again] store in
+                try expectEqual(try store.conversation(numbered: first.number), again)
+                try expectEqual(try store.conversation(.group("b")), second)
+            }
+            try expect(try store.make(.group("c")).number != second.number, "a number was given twice")
+        },
+        Case("Every kind of name is told from the others") { store in
+            let names: [ConversationID] = [
+                .direct(between: "a", and: "b"), .direct(between: "a", and: "a"), .system(to: "a", from: "b"),
+                .system(to: "b", from: "a"), .group("a"), .room("a"), .community("a"), .community("a", channel: "b"),
+                .community("a", channel: "a"), .community("b"),
+            ]
+            let rows = try names.map { try store.make($0) }
+            try expectEqual(Set(rows.map(\.number)).count, names.count, "the count of numbers")
+            try store.read { store in
+                for (name, row) in zip(names, rows) { try expectEqual(try store.conversation(name), row) }
+            }
+        },
+        Case("Names are compared by their bytes") { store in
+            var names: [ConversationID] = Names.odd.map { .group(Identifier(known: $0)) }
+            names += Names.odd.map { .community("city", channel: Identifier(known: $0)) }
+            names += Names.odd.map { .direct(between: UserID(known: $0), and: "zz") }
+            let rows = try names.map { try store.make($0) }
+            try expectEqual(Set(rows.map(\.number)).count, names.count, "the count of numbers")
+            try store.read { store in
+                for (name, row) in zip(names, rows) { try expectEqual(try store.conversation(name), row) }
+            }
+        },
+        Case("The channels of a community come by name, page by page") { store in
+            try store.make(.community("city"))
+            try store.make(.community("cit", channel: "other"))
+            try store.make(.community("city2", channel: "other"))
+            try store.make(.group("city"))
+            let rows = try Names.odd.map { try store.make(.community("city", channel: Identifier(known: $0))) }
+                .sorted { $0.id < $1.id }
+            var deleted = rows[3]
+            deleted.isDeleted = true
+            try store.change { [deleted] store in
+                var row = deleted
+                try store.put(&row)
+            }
+            var expected = rows
+            expected[3] = deleted
+            try store.read { [expected] store in
+                try expectEqual(try store.channels(of: "city", after: nil, limit: 1000), expected)
+                try expectEqual(try store.channels(of: "city", after: nil, limit: 0), [])
+                try expectEqual(try store.channels(of: "town", after: nil, limit: 10), [])
+                try expectEqual(try store.channels(of: "city", after: expected.last?.id.part, limit: 10), [])
+                var listed: [ConversationRow] = []
+                while case let page = try store.channels(of: "city", after: listed.last?.id.part, limit: 5), !page.isEmpty {
+                    listed += page
+                }
+                try expectEqual(listed, expected)
+            }
+        },
+    ]
+}

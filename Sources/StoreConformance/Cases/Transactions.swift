@@ -1,0 +1,144 @@
+import ScrollbackEngine
+import ScrollbackModel
+
+extension StoreConformance {
+    private struct Refusal: Error, Equatable {
+        var number: Int
+    }
+
+    static let transactions: [Case] = [
+        Case("Every transaction has a number, one above the last") { store in
+            for number: Int64 in 1...3 {
+                let commit = try store.write { _, commit in commit }
+                try expectEqual(commit, number)
+                try expectEqual(try store.moved, number)
+            }
+            try store.make(.group("a"))
+            try expectEqual(try store.moved, 4)
+            try expectError("a transaction that throws") { try store.change { _ in throw Refusal(number: 1) } }
+            try expectEqual(try store.moved, 4)
+            try store.change { try $0.put(UserRow(profile: UserProfile(id: "alice"))) }
+            try expectEqual(try store.moved, 5)
+        },
+        Case("Its last number and its newest time can be asked of a store in a read and in a transaction") { store in
+            let row = try store.make(.group("a"), messages: 2)
+            try store.read { reader in
+                try expectEqual(try reader.conversation(row.id), row)
+                try expectEqual(try store.moved, 1)
+                try expectEqual(try store.newest, row.timetoken)
+            }
+            try store.write { _, commit in
+                try expectEqual(commit, 2)
+                try expectEqual(try store.moved, 1)
+                try expectEqual(try store.newest, row.timetoken)
+            }
+        },
+        Case("A transaction that throws leaves nothing, and passes on what was thrown") { store in
+            let row = try store.make(.group("a"), messages: 3)
+            try store.change { store in
+                try store.put(MemberRow(conversation: row.number, user: "alice", standing: .member))
+                try store.put(UserRow(profile: UserProfile(id: "alice"), rev: 1))
+                try store.put(SpanRow(joined: 0), of: "alice", in: row.number)
+                try store.put(HiddenRow(lowerSeq: 1, upperSeq: 1, lowerN: 0, upperN: 1), of: "alice", in: row.number)
+                try store.insertMention(of: "alice", by: "bob", at: 2, in: row.number)
+            }
+            let before = try store.read { try Everything(of: row, in: $0) }
+            let newest = try store.newest
+
+            let error = try expectError("the transaction") {
+                try store.write { store, commit in
+                    var row = row
+                    try store.append([.sample(4), .sample(5)], to: &row, commit)
+                    var member = MemberRow(conversation: row.number, user: "alice", standing: .left)
+                    member.readSeq = 5
+                    try store.put(member)
+                    try store.put(MemberRow(conversation: row.number, user: "bob", standing: .member))
+                    try store.put(UserRow(profile: UserProfile(id: "alice"), rev: 2))
+                    try store.put(UserRow(profile: UserProfile(id: "bob"), rev: 2))
+                    try store.put(SpanRow(joined: 0, left: 3), of: "alice", in: row.number)
+                    try store.put(SpanRow(joined: 4), of: "alice", in: row.number)
+                    try store.put(
+                        HiddenRow(lowerSeq: 1, upperSeq: 2, lowerN: 0, upperN: 2), of: "alice", in: row.number)
+                    try store.put(
+                        HiddenRow(lowerSeq: 4, upperSeq: 4, lowerN: 3, upperN: 4), of: "alice", in: row.number)
+                    try store.insertMention(of: nil, by: "bob", at: 4, in: row.number)
+                    var other = ConversationRow.sample(.group("b"))
+                    try store.put(&other)
+                    try store.append([.sample(1)], to: &other, commit)
+                    try store.dropHidden(of: "alice", in: row.number, throughN: .max)
+                    try store.erase(row.number)
+                    throw Refusal(number: 7)
+                }
+            }
+            try expectEqual((error as? ChatError)?.cause as? Refusal ?? error as? Refusal, Refusal(number: 7))
+            try expectEqual(try store.newest, newest)
+            try store.read { store in
+                try expectEqual(try Everything(of: row, in: store), before)
+                try expect(try store.member("bob", of: row.number) == nil, "bob is left")
+                try expectEqual(try store.user("alice")?.rev, 1)
+                try expect(try store.user("bob") == nil, "bob is left")
+                try expect(try store.conversation(.group("b")) == nil, "the new conversation is left")
+                try expect(try store.message(MessageID(4), in: row.number) == nil, "a message is left")
+            }
+            let other = try store.make(.group("b"), messages: 1)
+            try expect(other.number != row.number, "a number was given twice")
+            try expectEqual(try store.read { try $0.log(of: other.number) }, [.sample(1)])
+        },
+        Case("A refusal of the engine's own rules passes as it is") { store in
+            let refusal = ChatError(.conflict, "no", parameter: "id")
+            func thrown(_ body: () throws -> Void) throws -> ChatError? { try expectError("it", body) as? ChatError }
+            try expectEqual(try thrown { try store.change { _ in throw refusal } }, refusal)
+            try expectEqual(try thrown { try store.read { _ in throw refusal } }, refusal)
+        },
+        Case("A read that throws does no harm") { store in
+            let row = try store.make(.group("a"), messages: 2)
+            for _ in 0..<10 {
+                try expectError("the read") {
+                    try store.read { store in
+                        _ = try store.log(of: row.number)
+                        throw Refusal(number: 2)
+                    }
+                }
+            }
+            try store.change { try $0.insert(.sample(3), in: row.number) }
+            try expectEqual(try store.read { try $0.log(of: row.number).count }, 3)
+        },
+        Case("The newest time is the highest of any conversation, without a sign") { store in
+            func put(_ name: Identifier, _ time: UInt64) throws {
+                try store.change { store in
+                    var row = try store.conversation(.group(name)) ?? .sample(.group(name))
+                    row.timetoken = Timetoken(rawValue: time)
+                    try store.put(&row)
+                }
+            }
+            try put("a", 10)
+            try expectEqual(try store.newest.rawValue, 10)
+            try put("b", 7)
+            try expectEqual(try store.newest.rawValue, 10)
+            try put("c", 1 << 63 | 5)
+            try expectEqual(try store.newest.rawValue, 1 << 63 | 5)
+            try put("a", 1 << 62)
+            try expectEqual(try store.newest.rawValue, 1 << 63 | 5)
+        },
+        Case("A transaction may be as large as a full batch") { store in
+            let rows = try (0..<20).map { try store.make(.group(Identifier(known: "group \($0)"))) }
+            try store.write { store, commit in
+                var rows = rows
+                for seq: Seq in 1...100 {
+                    for index in rows.indices { try store.append([.sample(seq)], to: &rows[index], commit) }
+                }
+            }
+            try store.read { store in
+                for row in rows {
+                    try expectEqual(try store.log(of: row.number), (1...100).map { .sample($0) })
+                    try expectEqual(try store.conversation(row.id)?.head, 100)
+                }
+            }
+        },
+        Case("A store's generation stays the same") { store in
+            let generation = store.generation
+            try store.make(.group("a"))
+            try expectEqual(store.generation, generation)
+        },
+    ]
+}

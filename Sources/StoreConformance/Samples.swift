@@ -1,0 +1,79 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+// What the cases put into a store.
+
+extension MessageID {
+    /// The same id for the same number.
+    init(_ number: Int) {
+        self.init(high: 0x0198_F3C2_7C1E_7000, low: 0x8000_0000_0000_0000 | UInt64(number))
+    }
+}
+
+extension MessageRow {
+    static func sample(
+        _ seq: Seq, id: MessageID? = nil, sender: UserID = "alice", type: MessageType = .text, n: Int64? = nil,
+        content: String = #"{"text":"hello"}"#, attributes: MessageAttributes = .init()
+    ) -> MessageRow {
+        MessageRow(
+            seq: seq, n: n ?? seq, timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)),
+            id: id ?? MessageID(Int(seq)), sender: sender, type: type, content: RawJSON(known: content),
+            attributes: attributes, digest: seq * 7)
+    }
+}
+
+extension ConversationRow {
+    static func sample(_ id: ConversationID) -> ConversationRow {
+        ConversationRow(id: id, salt: 7, createdAt: Date(timeIntervalSince1970: 1_700_000_000.123))
+    }
+}
+
+extension MessageStore {
+    /// Stores a conversation with a log of `count` plain messages.
+    @discardableResult
+    func make(_ id: ConversationID, messages count: Int = 0) throws -> ConversationRow {
+        try write { store, commit in
+            var row = ConversationRow.sample(id)
+            try store.put(&row)
+            try store.append((0..<count).map { MessageRow.sample(Seq($0 + 1)) }, to: &row, commit)
+            return row
+        }
+    }
+
+    /// Stores one change.
+    func change(_ body: (any StoreWriter) throws -> Void) throws {
+        try write { store, _ in try body(store) }
+    }
+}
+
+extension StoreWriter {
+    /// Inserts messages and moves the head past them.
+    func append(_ messages: [MessageRow], to row: inout ConversationRow, _ commit: Int64) throws {
+        for message in messages {
+            try insert(message, in: row.number)
+            row.head = message.seq
+            row.n = message.n
+            row.timetoken = message.timetoken
+        }
+        row.moved = commit
+        try put(&row)
+    }
+}
+
+extension StoreReader {
+    /// A whole log, oldest first.
+    func log(of conversation: Int64) throws -> [MessageRow] {
+        try messages(in: conversation, 1...Seq.max, newestFirst: false, limit: .max, filter: .all, reader: "nobody")
+    }
+}
+
+/// Names that a store which compares anything but bytes would mix up or cut.
+enum Names {
+    static let odd: [String] = [
+        "a", "A", "a ", " a", "aa", "ab", "b", "B", "%", "_", "'", "\"", "\\", "/", ":", "a/b", "a:b", "0", "00", "1.0",
+        "NULL", "é", "e\u{301}", "\u{212B}", "\u{C5}", "غرفة الدردشة", "غرفة\u{200D}الدردشة", "👩‍👩‍👧‍👦", "👩", "🇪🇺", "日本語",
+        "ﬀ", "ff", String(repeating: "x", count: 128), String(repeating: "x", count: 127),
+        String(repeating: "é", count: 64), String(repeating: "😀", count: 32),
+    ]
+}

@@ -1,0 +1,47 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+@Suite("MessageID")
+struct MessageIDTests {
+    @Test("A new id is a UUID of version 7 whose first 48 bits are the time")
+    func version7() throws {
+        var random = Generator(seed: 1)
+        for milliseconds in [0, 1, 1_700_000_000_123, (1 << 48) - 1] as [UInt64] {
+            let id = MessageID(at: Date(timeIntervalSince1970: Double(milliseconds) / 1000), using: &random)
+            let digits = id.description.replacingOccurrences(of: "-", with: "")
+            #expect(UInt64(digits.prefix(12), radix: 16) == milliseconds)
+            #expect(Array(digits)[12] == "7")
+            #expect("89ab".contains(Array(digits)[16]))
+        }
+    }
+
+    @Test("Ten thousand ids of one millisecond differ")
+    func uniqueness() {
+        var random = Generator(seed: 2)
+        let now = Date(timeIntervalSince1970: 1_700_000_000)
+        #expect(Set((0..<10_000).map { _ in MessageID(at: now, using: &random) }).count == 10_000)
+    }
+
+    @Test("The text form is lower case and is read in either case")
+    func text() throws {
+        let text = "0198f3c2-7c1e-7000-8000-0123456789ab"
+        #expect(try MessageID(text).description == text)
+        #expect(try MessageID(text.uppercased()) == MessageID(text))
+        #expect(MessageID(high: 0x0198_f3c2_7c1e_7000, low: 0x8000_0123_4567_89ab).description == text)
+    }
+
+    @Test("What is not a UUID is refused by name", arguments: ["", "1", "0198f3c27c1e700080000123456789ab", "zz"])
+    func refusals(_ text: String) {
+        let error = #expect(throws: ChatError.self) { try MessageID(text, parameter: "replyTo") }
+        #expect(error?.code == .invalidParameter)
+        #expect(error?.parameter == "replyTo")
+    }
+
+    @Test("A time before 1970 gives an id all the same")
+    func early() {
+        var random = Generator(seed: 3)
+        let id = MessageID(at: Date(timeIntervalSince1970: -5), using: &random)
+        #expect(id.description.hasPrefix("00000000-0000-7"))
+    }
+}

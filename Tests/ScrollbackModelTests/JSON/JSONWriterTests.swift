@@ -1,0 +1,77 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+@Suite("JSONWriter")
+struct JSONWriterTests {
+    @Test("Members and elements are separated by commas, however they are nested")
+    func structure() throws {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("a", Int64(1))
+            writer.field("b", nil as String?)
+            writer.key("c")
+            writer.array([1, 2, 3]) { $0.value($1) }
+            writer.key("d")
+            writer.object { _ in }
+            writer.key("e")
+            writer.array([] as [Int]) { $0.value($1) }
+            writer.field("f", true)
+            writer.key("g")
+            writer.array([[1], [], [2, 3]]) { $0.array($1) { $0.value($1) } }
+            writer.field("h", try? RawJSON(" [1, 2] "))
+            writer.key("i")
+            writer.splice(encoded: Array("null".utf8))
+            writer.field("j", 0.25)
+        }
+        #expect(
+            writer.text
+                == #"{"a":1,"c":[1,2,3],"d":{},"e":[],"f":true,"g":[[1],[],[2,3]],"h":[1, 2],"i":null,"j":0.25}"#)
+    }
+
+    @Test("Exactly quotes, backslashes and control characters are escaped")
+    func escapes() {
+        var writer = JSONWriter()
+        writer.value("\u{0}\u{1}\u{8}\t\n\u{B}\u{C}\r\u{1F} \"\\/\u{7F}é\u{2028}😀")
+        #expect(writer.text == #""\u0000\u0001\u0008\t\n\u000b\u000c\r\u001f \"\\/"# + "\u{7F}é\u{2028}😀\"")
+    }
+
+    @Test("Any string reads back as it was, here and in Foundation")
+    func strings() throws {
+        var random = Generator(seed: 7)
+        for _ in 0..<2_000 {
+            var scalars = String.UnicodeScalarView()
+            for _ in 0..<random.below(12) {
+                let value = random.pick([0x20, 0x30, 0x80, 0x800, 0x10000, 0x10FFFF])
+                scalars.append(Unicode.Scalar(UInt32(random.below(value + 1))) ?? "\u{FFFD}")
+            }
+            let text = String(scalars)
+            var writer = JSONWriter()
+            writer.value(text)
+            var reader = try JSONReader(writer.bytes)
+            #expect(Array(try reader.string().utf8) == Array(text.utf8))
+            let other = try JSONSerialization.jsonObject(with: Data(writer.bytes), options: .fragmentsAllowed) as? String
+            #expect(other.map { Array($0.utf8) } == Array(text.utf8))
+        }
+    }
+
+    @Test("Numbers of 64 bits are written in full")
+    func numbers() {
+        var writer = JSONWriter()
+        writer.array([Int64.min, 0, .max]) { $0.value($1) }
+        #expect(writer.text == "[-9223372036854775808,0,9223372036854775807]")
+    }
+
+    @Test("64-bit identities are written as strings, places as numbers")
+    func identities() {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("epoch", Epoch(rawValue: .max))
+            writer.field("timetoken", Timetoken(rawValue: 5))
+            writer.field("seq", Seq(5))
+            writer.field("conversation", ConversationID.group("a"))
+        }
+        #expect(
+            writer.text == #"{"epoch":"18446744073709551615","timetoken":"5","seq":5,"conversation":"group:a"}"#)
+    }
+}

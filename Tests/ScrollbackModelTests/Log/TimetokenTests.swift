@@ -1,0 +1,59 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+@Suite("Timetoken and Epoch")
+struct TimetokenTests {
+    @Test("The text form is the decimal number", arguments: [0, 1, 17_637_000_000_000_000, UInt64.max])
+    func text(_ value: UInt64) throws {
+        #expect(Timetoken(rawValue: value).description == String(value))
+        #expect(try Timetoken(String(value)).rawValue == value)
+        #expect(try Epoch(String(value)).rawValue == value)
+        #expect(Epoch(rawValue: value).description == String(value))
+    }
+
+    @Test(
+        "What is not a number of 64 bits is refused by name",
+        arguments: ["", " 1", "+1", "-1", "-0", "1.0", "0x1", "18446744073709551616", "1e3", "١"])
+    func refusals(_ text: String) {
+        let time = #expect(throws: ChatError.self) { try Timetoken(text, parameter: "before") }
+        #expect(time?.code == .invalidParameter)
+        #expect(time?.parameter == "before")
+        let epoch = #expect(throws: ChatError.self) { try Epoch(text) }
+        #expect(epoch?.parameter == "epoch")
+    }
+
+    @Test("A date is the first tick of its millisecond and comes back")
+    func dates() {
+        var random = Generator(seed: 5)
+        for _ in 0..<5_000 {
+            let milliseconds = UInt64(random.below(4_102_444_800_000))
+            let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+            #expect(Timetoken(date).rawValue == milliseconds * 10_000)
+            let within = Timetoken(rawValue: milliseconds * 10_000 + UInt64(random.below(10_000)))
+            #expect(within.date == date)
+        }
+    }
+
+    @Test("Dates that no log can hold become the nearest one that it can")
+    func extremes() {
+        #expect(Timetoken(Date(timeIntervalSince1970: -1)).rawValue == 0)
+        #expect(Timetoken(.distantPast).rawValue == 0)
+        #expect(Timetoken(.distantFuture) > Timetoken(Date(timeIntervalSince1970: 4e9)))
+        #expect(Timetoken(Date(timeIntervalSince1970: 1e30)) >= Timetoken(.distantFuture))
+        #expect(Timetoken(Date(timeIntervalSince1970: .infinity)) >= Timetoken(.distantFuture))
+        #expect(Timetoken(Date(timeIntervalSince1970: .nan)).rawValue == 0)
+    }
+
+    @Test("Times rise strictly whatever the clock does")
+    func advancing() {
+        var last = Timetoken(rawValue: 0)
+        for now in [100, 100, 99, 5, 101, 102, 1_000, 1, 1] as [UInt64] {
+            let next = last.advanced(to: Timetoken(rawValue: now))
+            #expect(next > last)
+            #expect(next.rawValue >= now)
+            last = next
+        }
+        #expect(last.rawValue == 1_002)
+    }
+}

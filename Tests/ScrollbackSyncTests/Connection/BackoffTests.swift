@@ -1,0 +1,39 @@
+import ScrollbackSync
+import Testing
+
+@Suite("Backoff")
+struct BackoffTests {
+    private var random = SplitMix64(seed: 1)
+
+    @Test("Waits double from half a second to thirty, each between half and whole")
+    mutating func doubles() {
+        var backoff = Backoff()
+        for whole in [0.5, 1, 2, 4, 8, 16, 30, 30] {
+            #expect((whole / 2...whole).contains(backoff.next(using: &random)))
+        }
+    }
+
+    @Test("Success begins again")
+    mutating func resets() {
+        var backoff = Backoff()
+        for _ in 1...5 { _ = backoff.next(using: &random) }
+        backoff.reset()
+        #expect(backoff.failures == 0)
+        #expect(backoff.next(using: &random) <= 0.5)
+    }
+
+    @Test("A thousand failures wait no longer than the cap")
+    mutating func cap() {
+        #expect((15...30).contains(Backoff().wait(afterFailures: 1000, using: &random)))
+    }
+
+    @Test("A server that restarts spreads its devices over the time it names")
+    mutating func spread() {
+        let waits = (1...200).map { _ in
+            var backoff = Backoff()
+            return backoff.next(spreadOver: 10, using: &random)
+        }
+        #expect(waits.allSatisfy { (0...10).contains($0) })
+        #expect(waits.contains { $0 < 2 } && waits.contains { $0 > 8 })
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackSync
+
+let swift: ConversationID = .group("swift")
+let me: UserID = "alice"
+let noon = Date(timeIntervalSince1970: 1_800_000_000)
+
+/// A log up to `head`, of which every message counts.
+func log(
+    _ head: Seq, firstSeq: Seq = 1, n: Int64? = nil, rev: Int64 = 0, view: Int64 = 1, epoch: UInt64 = 7
+) -> LogHead {
+    LogHead(epoch: Epoch(rawValue: epoch), view: view, head: head, firstSeq: firstSeq, n: n ?? head, rev: rev)
+}
+
+func message(
+    _ seq: Seq, _ text: String? = "hello", rev: Int64 = 0, n: Int64? = nil, sender: UserID = "bob",
+    mentions: Mentions? = nil, epoch: UInt64 = 7
+) -> Message {
+    Message(
+        conversation: swift, seq: seq, n: n ?? seq, id: MessageID(high: 0x7000, low: UInt64(seq)),
+        timetoken: Timetoken(rawValue: UInt64(seq)), epoch: Epoch(rawValue: epoch), sender: sender, type: .text,
+        content: text.map(MessageContent.text), rev: rev, attributes: MessageAttributes(mentions: mentions))
+}
+
+func messages(_ seqs: SeqRange, epoch: UInt64 = 7) -> [Message] { seqs.map { message($0, epoch: epoch) } }
+
+/// A page that read everything in `covered`.
+func page(
+    _ covered: SeqRange?, _ messages: [Message], voids: [SeqRange] = [], of state: LogHead
+) -> LogPage {
+    let coverage =
+        covered.map { Coverage(lower: $0.lowerBound, upper: $0.upperBound, voids: SeqRangeSet(voids)) }
+        ?? .nothing(above: state.head)
+    return LogPage(
+        messages: messages, coverage: coverage, isFiltered: false, older: nil, newer: nil, state: state)
+}
+
+/// A page that left out what a filter did not want.
+func filteredPage(_ scanned: SeqRange, _ messages: [Message], voids: [SeqRange] = [], of state: LogHead) -> LogPage {
+    var page = page(scanned, messages, voids: voids, of: state)
+    page.isFiltered = true
+    return page
+}
+
+func sync(_ page: LogPage, _ changes: [LogChange] = [], through rev: Int64, mustRefetch: Bool = false) -> LogSync {
+    LogSync(page: page, changes: changes, changedThrough: rev, mustRefetch: mustRefetch)
+}
+
+extension LogCopy {
+    /// A log whose newest places were read up to now, and where nothing was missed.
+    init(_ head: LogHead, read places: SeqRange? = nil) {
+        self.init(adopting: head)
+        let places = places ?? head.firstSeq...head.head
+        apply(page: page(places, messages(places, epoch: head.epoch.rawValue), of: head))
+        state.replayed = head.head
+    }
+
+    var gaps: [SeqRange] { state.gaps.ranges }
+    var voids: [SeqRange] { state.voids.ranges }
+    var places: [Seq] { rows.keys.sorted() }
+    var position: LogPosition { state.position(in: swift) }
+}

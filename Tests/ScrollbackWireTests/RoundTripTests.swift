@@ -1,0 +1,105 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Round trips")
+struct RoundTripTests {
+    private func reread<Value>(
+        _ write: (inout JSONWriter) -> Void, _ read: (inout JSONReader) throws(ChatError) -> Value
+    ) throws -> Value {
+        var writer = JSONWriter()
+        write(&writer)
+        var reader = try JSONReader(writer.bytes)
+        let value = try read(&reader)
+        try reader.end()
+        return value
+    }
+
+    @Test("A message comes back equal, with its metadata and content byte for byte")
+    func messages() throws {
+        for message in [Sample.message, Sample.fullMessage, Sample.deletedMessage] {
+            #expect(try reread({ message.write(to: &$0) }) { (r) throws(ChatError) in try Message(from: &r) } == message)
+        }
+        #expect(Sample.deletedMessage.isDeleted)
+    }
+
+    @Test("A content that is null is a stub's, as one that is absent")
+    func nullContent() throws {
+        var writer = JSONWriter()
+        Sample.deletedMessage.write(to: &writer)
+        var reader = JSONReader(writer.text.replacingOccurrences(of: #""deleted":true"#, with: #""content":null"#))
+        #expect(try Message(from: &reader) == Sample.deletedMessage)
+    }
+
+    @Test("Pages, heads, positions, summaries and profiles come back equal")
+    func values() throws {
+        for page in [Sample.page, Sample.filteredPage] {
+            let back = try reread({ w in w.object { page.writeMembers(to: &$0) } }) { (r) throws(ChatError) in
+                try LogPage(from: &r)
+            }
+            #expect(back == page)
+        }
+        #expect(try reread({ Sample.head.write(to: &$0) }) { (r) throws(ChatError) in try ConversationHead(from: &r) } == Sample.head)
+        for position in Sample.positions {
+            #expect(try reread({ position.write(to: &$0) }) { (r) throws(ChatError) in try LogPosition(from: &r) } == position)
+        }
+        let summary = try reread({ w in w.object { Sample.summary.writeMembers(to: &$0) } }) { (r) throws(ChatError) in
+            try ReadSummary(from: &r)
+        }
+        #expect(summary == Sample.summary)
+        #expect(try reread({ Sample.profile.write(to: &$0) }) { (r) throws(ChatError) in try UserProfile(from: &r) } == Sample.profile)
+        let answer = LogSyncAnswer(conversation: .direct("bob"), result: .success(Sample.logSync))
+        let back = try reread({ answer.write(to: &$0) }) { (r) throws(ChatError) in try LogSyncAnswer(from: &r) }
+        #expect(try back.result.get() == Sample.logSync)
+        #expect(try reread({ Sample.problem.writeProblem(to: &$0) }) { (r) throws(ChatError) in try ChatError(problem: &r) } == Sample.problem)
+    }
+
+    @Test("A submission comes back equal, and so counts as the same send")
+    func submissions() throws {
+        for submission in [Sample.submission, Submission(id: Sample.id, content: .text(""))] {
+            let back = try reread({ w in w.object { submission.writeMembers(to: &$0) } }) { (r) throws(ChatError) in
+                try Submission(from: SubmissionFields(from: &r), limits: .standard)
+            }
+            #expect(back == submission)
+        }
+    }
+
+    @Test("Every combination of switched-off traits comes back")
+    func traits() throws {
+        for bits in 0..<Int64(16) {
+            let traits = MessageTraits(bits: bits)
+            #expect(try reread({ traits.write(to: &$0) }) { (r) throws(ChatError) in try MessageTraits(from: &r) } == traits)
+        }
+    }
+
+    @Test("A query comes back equal by both doors: a frame and a URL's parameters", arguments: queries)
+    func historyQueries(_ query: HistoryQuery) throws {
+        let bytes = ClientFrame.request(ref: 1, .history(.group("g"), query)).encoded()
+        guard case .request(1, .history(.group("g"), let byFrame)) = try ClientFrame.decode(bytes, limits: .standard) else {
+            Issue.record("another frame")
+            return
+        }
+        #expect(byFrame == query)
+        #expect(try HistoryParameters(query.parameters.values).query() == query)
+    }
+
+    private static let queries: [HistoryQuery] = {
+        let points: [HistoryPoint] = [
+            .seq(1), .seq(.max), .timetoken(Sample.time), .timetoken(Timetoken(rawValue: .max)), .id(Sample.id),
+            .date(Date(timeIntervalSince1970: 1_795_255_200.123)), .latest, .earliest, .firstUnread,
+        ]
+        let anchors: [Anchor] = points.flatMap { point in
+            [.before(point), .after(point), .around(point, before: 0, after: 100), .between(point, .latest)]
+        }
+        let filters: [MessageFilter] = [
+            .all, Sample.filter, .types([.text]), .customTypes([nil]), .customTypes(["a"]), .customTypes(["a,b"]),
+            .customTypes([nil, "", "\u{301}x"].map { $0?.isEmpty == true ? "," : $0 }.reduce(into: []) { $0.insert($1) }),
+            .senders(["a,b"]), .senders(["a,b", "\u{301}c"]), .senders(["a", "b", "c"]), .mentionsMe,
+        ]
+        return anchors.map { anchor in
+            if case .around = anchor { return HistoryQuery(anchor) }
+            return HistoryQuery(anchor, limit: 7, sort: .oldestFirst)
+        } + filters.map { HistoryQuery(.latest, limit: 100, filter: $0) } + [HistoryQuery(.cursor(.init(rawValue: "x")), limit: 0)]
+    }()
+}

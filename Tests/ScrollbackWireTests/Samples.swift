@@ -1,0 +1,241 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+/// Values whose every member is set, and the bytes they have on the wire.
+enum Sample {
+    static let id = MessageID(high: 0x0198_f3c2_7c1e_7000, low: 0x8000_0123_4567_89ab)
+    static let otherID = MessageID(high: 0x0198_f3c2_7c1e_7001, low: 0x8000_0123_4567_89ab)
+    static let epoch = Epoch(rawValue: .max)
+    static let time = Timetoken(rawValue: 17_952_552_001_230_007)
+    static let poll = MessageType(rawValue: "com.example.poll")
+
+    static let attributes = MessageAttributes(
+        mentions: .everyone(also: ["bob", "مرحبا😀"], pushText: "look \"here\""),
+        metadata: RawJSON(known: #"{ "a" : 1.50, "b":[ ] }"#), extra: RawJSON(known: #"["\u0041",null]"#),
+        customType: "poll,of the day", push: RawJSON(known: #"{"title":"x"}"#), replyTo: otherID,
+        traits: MessageTraits(isStored: true, countsUnread: false, notifies: false, updatesRecents: false))
+
+    static let message = Message(
+        conversation: .group("swift"), seq: 12, n: 11, id: id, timetoken: time, epoch: epoch, sender: "alice",
+        type: .text, content: .text("hi"))
+
+    static let fullMessage = Message(
+        conversation: .community("a/b", channel: "c:d%"), seq: 1 << 52, n: 0, id: id, timetoken: time, epoch: epoch,
+        sender: "مرحبا😀", type: poll, content: MessageContent(known: poll, json: RawJSON(known: #"{ "q":"?" , "n":1e2}"#)),
+        rev: 7, attributes: attributes, editedAt: Date(timeIntervalSince1970: 1_795_255_260.5))
+
+    static let deletedMessage = Message(
+        conversation: .direct("bob"), seq: 3, n: 2, id: id, timetoken: time, epoch: epoch, sender: "alice", type: .text,
+        content: nil, rev: 9)
+
+    static let transient = TransientMessage(
+        conversation: .direct("bob"), id: id, timetoken: time, sender: "alice",
+        content: MessageContent(known: .command, json: RawJSON(known: #"{"name":"typing"}"#)),
+        attributes: .init(traits: MessageTraits(isStored: false)))
+
+    static let submission = Submission(id: id, content: .text("hi \u{1} \u{2028}"), attributes: attributes)
+
+    static let state = LogHead(epoch: epoch, view: 2, head: 120, firstSeq: 51, n: 99, rev: 7)
+
+    static let page = LogPage(
+        messages: [message, fullMessage], coverage: Coverage(lower: 51, upper: 120, voids: SeqRangeSet([81...119, 55...55])),
+        isFiltered: false, older: HistoryCursor(rawValue: "b2xkZXI"), newer: HistoryCursor(rawValue: "bmV3ZXI"),
+        state: state)
+
+    static let filteredPage = LogPage(
+        messages: [], coverage: .nothing(above: 120), isFiltered: true, older: nil, newer: nil, state: state)
+
+    static let head = ConversationHead(
+        conversation: .direct("bob"), name: "Bob", avatar: "https://example.com/b.png", state: state, unread: 3,
+        mentions: 1, readSeq: 9, lastMessage: message, isMuted: true, isPinned: true, isMarkedUnread: true,
+        isMember: false, userRev: 14)
+
+    static let summary = ReadSummary(
+        epoch: epoch, readSeq: 9, unread: 3, mentions: 1, isMarkedUnread: true, seq: 12, n: 11, rev: 4, userRev: 14)
+
+    static let profile = UserProfile(
+        id: "alice", name: "Alice", avatar: "https://example.com/a.png", metadata: RawJSON(known: #"{"x": 1}"#))
+
+    static let problem = ChatError(
+        .rateLimited, "more than 20 messages a second", parameter: "limit", limit: 20, retryAfter: 0.25)
+
+    static let positions = [
+        LogPosition(conversation: .direct("bob"), epoch: epoch, view: 3, seq: 0, rev: 2),
+        LogPosition(conversation: .community("city", channel: "general"), epoch: Epoch(rawValue: 1), view: 0, seq: 5, rev: 0),
+    ]
+
+    static let filter = MessageFilter(
+        types: [.text, poll], excludedTypes: [.notice], customTypes: [nil, "a,b"], senders: ["alice", "b,c"], mentionsMe: true)
+
+    static let logSync = LogSync(
+        page: page,
+        changes: [.message(deletedMessage), .removed(5...9, rev: 10), .invisible(rev: 11)], changedThrough: 11,
+        mustRefetch: true)
+}
+
+/// One value with the file its bytes are in.
+struct Golden: CustomStringConvertible, Sendable {
+    let name: String
+    let bytes: [UInt8]
+    /// Decodes, and encodes what was decoded.
+    let recode: @Sendable ([UInt8]) throws -> [UInt8]
+
+    var description: String { name }
+
+    init(_ name: String, _ bytes: [UInt8], _ recode: @escaping @Sendable ([UInt8]) throws -> [UInt8]) {
+        self.name = name
+        self.bytes = bytes
+        self.recode = recode
+    }
+
+    private static func client(_ name: String, _ frame: ClientFrame) -> Golden {
+        Golden("client-\(name)", frame.encoded()) { try ClientFrame.decode($0, limits: .standard).encoded() }
+    }
+
+    private static func request(_ name: String, _ request: ClientRequest) -> Golden {
+        client(name, .request(ref: 7, request))
+    }
+
+    private static func event(_ name: String, _ event: ServerEvent) -> Golden {
+        Golden("event-\(name)", event.encoded()) { bytes in
+            guard case .event(let event) = try ServerFrame.decode(bytes) else { throw Unexpected() }
+            return event.encoded()
+        }
+    }
+
+    private static func error(_ name: String, _ ref: Int64?, _ error: ChatError) -> Golden {
+        Golden("server-\(name)", ServerFrame.encodeError(ref: ref, error)) { bytes in
+            guard case .error(let ref, let error) = try ServerFrame.decode(bytes) else { throw Unexpected() }
+            return ServerFrame.encodeError(ref: ref, error)
+        }
+    }
+
+    /// The answer to a request, whose members are those of a value.
+    private static func result<Value>(
+        _ name: String, _ value: Value, _ write: @escaping @Sendable (inout JSONWriter, Value) -> Void,
+        _ read: @escaping @Sendable (inout JSONReader) throws(ChatError) -> Value
+    ) -> Golden {
+        Golden("result-\(name)", ServerFrame.encodeResult(ref: 7) { write(&$0, value) }) { bytes in
+            guard case .result(let ref, let body) = try ServerFrame.decode(bytes) else { throw Unexpected() }
+            var reader = try JSONReader(body)
+            let value = try read(&reader)
+            try reader.end()
+            return ServerFrame.encodeResult(ref: ref) { write(&$0, value) }
+        }
+    }
+
+    private static func value<Value>(
+        _ name: String, _ value: Value, _ write: @escaping @Sendable (inout JSONWriter, Value) -> Void,
+        _ read: @escaping @Sendable (inout JSONReader) throws(ChatError) -> Value
+    ) -> Golden {
+        @Sendable func encoded(_ value: Value) -> [UInt8] {
+            var writer = JSONWriter()
+            write(&writer, value)
+            return writer.bytes
+        }
+        return Golden(name, encoded(value)) { bytes in
+            var reader = try JSONReader(bytes)
+            let value = try read(&reader)
+            try reader.end()
+            return encoded(value)
+        }
+    }
+
+    struct Unexpected: Error {}
+
+    static let all: [Golden] = clientFrames + serverFrames + events + values
+
+    static let clientFrames: [Golden] = [
+        client("hello", .hello(.init(token: "a.b.c", device: "phone", cursor: nil))),
+        client("hello-resuming", .hello(.init(token: "a.b.c", device: "phone", cursor: "k.1.2"))),
+        request("send", .send(.group("swift"), Submission(id: Sample.id, content: .text("hi")))),
+        request("send-full", .send(.community("city", channel: "general"), Sample.submission)),
+        request("history", .history(.group("swift"), HistoryQuery())),
+        request("history-before", .history(.group("swift"), HistoryQuery(.before(.seq(10)), limit: 100, sort: .oldestFirst))),
+        request("history-after", .history(.group("swift"), HistoryQuery(.after(.timetoken(Sample.time)), limit: 0))),
+        request("history-around", .history(.group("swift"), HistoryQuery(.around(.id(Sample.id), before: 3, after: 0)))),
+        request("history-between", .history(.group("swift"), HistoryQuery(.between(.date(Sample.time.date), .latest)))),
+        request("history-filtered", .history(.group("swift"), HistoryQuery(.after(.earliest), filter: Sample.filter))),
+        request("history-cursor", .history(.group("swift"), HistoryQuery(.cursor(.init(rawValue: "b2xkZXI")), limit: 50))),
+        request("read", .read(.direct("bob"), seq: 9, epoch: Sample.epoch)),
+        request("sync", .syncWindow(cursor: nil, limit: 50)),
+        request("sync-on", .syncWindow(cursor: "k.1.2", limit: 100)),
+        request("sync-logs", .syncLogs(Sample.positions)),
+        request("subscribe", .subscribe([.room("lobby"), .community("city", channel: "general")])),
+        request("unsubscribe", .unsubscribe([.room("lobby")])),
+        request("activity", .activity(isActive: false)),
+        request("token", .token("a.b.c")),
+        request("ping", .ping),
+    ]
+
+    static let serverFrames: [Golden] = [
+        Golden("server-welcome", ServerFrame.encodeWelcome(.init(user: "alice", heartbeat: 30, limits: .standard))) { bytes in
+            guard case .welcome(let welcome) = try ServerFrame.decode(bytes) else { throw Unexpected() }
+            return ServerFrame.encodeWelcome(welcome)
+        },
+        error("error", 7, Sample.problem),
+        error("error-without-ref", nil, ChatError(.malformed, "not JSON: expected a value at byte 0")),
+        result(
+            "send",
+            SendResult(
+                outcome: .committed, id: Sample.id, timetoken: Sample.time,
+                position: .init(seq: 12, n: 11, epoch: Sample.epoch)),
+            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try SendResult(from: &r) }),
+        result(
+            "send-delivered", SendResult(outcome: .delivered, id: Sample.id, timetoken: Sample.time, position: nil),
+            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try SendResult(from: &r) }),
+        result(
+            "history", Sample.page, { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try LogPage(from: &r) }),
+        result(
+            "read", Sample.summary, { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ReadSummary(from: &r) }),
+        result(
+            "sync", HeadWindow(heads: [Sample.head], cursor: "k.1.2", isDone: true), { $1.writeMembers(to: &$0) },
+            { (r) throws(ChatError) in try HeadWindow(from: &r) }),
+    ]
+
+    static let events: [Golden] = [
+        event("message", .message(Sample.fullMessage)),
+        event("transient", .transient(Sample.transient)),
+        event("changed", .changed(.group("swift"), Sample.epoch, .message(Sample.deletedMessage))),
+        event("changed-removed", .changed(.group("swift"), Sample.epoch, .removed(5...9, rev: 10))),
+        event("changed-invisible", .changed(.group("swift"), Sample.epoch, .invisible(rev: 11))),
+        event("head", .head(.community("city", channel: "general"), Sample.epoch, seq: 12, n: 11, rev: 4)),
+        event("read", .read(.direct("bob"), Sample.summary)),
+        event("peer-read", .peerRead(.direct("bob"), "bob", 9)),
+        event("conversation", .conversation(.group("swift"), isDeleted: false)),
+        event("conversation-deleted", .conversation(.group("swift"), isDeleted: true)),
+        event("member", .member(.group("swift"), "bob", .moderator)),
+        event("member-left", .member(.group("swift"), "bob", nil)),
+        event("user", .user(Sample.profile)),
+        event("resync", .resync(nil)),
+        event("resync-one", .resync(.group("swift"))),
+    ]
+
+    static let values: [Golden] = [
+        value("message", Sample.message, { $1.write(to: &$0) }, { (r) throws(ChatError) in try Message(from: &r) }),
+        value("message-full", Sample.fullMessage, { $1.write(to: &$0) }, { (r) throws(ChatError) in try Message(from: &r) }),
+        value(
+            "message-deleted", Sample.deletedMessage, { $1.write(to: &$0) }, { (r) throws(ChatError) in try Message(from: &r) }),
+        value(
+            "submission", Sample.submission, { writer, value in writer.object { value.writeMembers(to: &$0) } },
+            { (r) throws(ChatError) in try Submission(from: SubmissionFields(from: &r), limits: .standard) }),
+        value(
+            "page", Sample.page, { writer, value in writer.object { value.writeMembers(to: &$0) } },
+            { (r) throws(ChatError) in try LogPage(from: &r) }),
+        value(
+            "page-filtered", Sample.filteredPage, { writer, value in writer.object { value.writeMembers(to: &$0) } },
+            { (r) throws(ChatError) in try LogPage(from: &r) }),
+        value("head", Sample.head, { $1.write(to: &$0) }, { (r) throws(ChatError) in try ConversationHead(from: &r) }),
+        value("position", Sample.positions[0], { $1.write(to: &$0) }, { (r) throws(ChatError) in try LogPosition(from: &r) }),
+        value(
+            "log-sync", LogSyncAnswer(conversation: .direct("bob"), result: .success(Sample.logSync)),
+            { $1.write(to: &$0) }, { (r) throws(ChatError) in try LogSyncAnswer(from: &r) }),
+        value(
+            "log-sync-refused", LogSyncAnswer(conversation: .direct("bob"), result: .failure(Sample.problem)),
+            { $1.write(to: &$0) }, { (r) throws(ChatError) in try LogSyncAnswer(from: &r) }),
+        value("profile", Sample.profile, { $1.write(to: &$0) }, { (r) throws(ChatError) in try UserProfile(from: &r) }),
+        value(
+            "problem", Sample.problem, { $1.writeProblem(to: &$0) }, { (r) throws(ChatError) in try ChatError(problem: &r) }),
+    ]
+}

@@ -1,0 +1,278 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+/// What the two sides take from one another: fields they don't know, and no field of another type.
+@Suite("What is taken and what is refused")
+struct ToleranceTests {
+    private typealias Object = [String: Any]
+
+    // MARK: Newer sides
+
+    @Test("Fields that this version does not know are ignored, in every object of every frame", arguments: Golden.all)
+    func unknownFields(_ golden: Golden) throws {
+        let plain = try JSONSerialization.jsonObject(with: Data(golden.bytes))
+        let spiced = try JSONSerialization.data(withJSONObject: Self.spice(plain))
+        let bytes = try golden.recode(Array(spiced))
+        let back = try JSONSerialization.jsonObject(with: Data(bytes))
+        #expect((Self.unspice(back) as? NSObject) == (plain as? NSObject))
+    }
+
+    /// Adds fields to every object; those inside content and metadata come back, since nobody reads them.
+    private static func spice(_ value: Any) -> Any {
+        if let object = value as? Object {
+            var spiced = object.mapValues(spice)
+            spiced["xNew"] = ["deep": [1, ["x": NSNull()]], "type": "hello", "seq": "wrong"] as Object
+            spiced["xFlag"] = true
+            return spiced
+        }
+        return (value as? [Any])?.map(spice) ?? value
+    }
+
+    private static func unspice(_ value: Any) -> Any {
+        if let object = value as? Object {
+            return object.filter { !$0.key.hasPrefix("x") || $0.key == "x" }.mapValues(unspice)
+        }
+        return (value as? [Any])?.map(unspice) ?? value
+    }
+
+    @Test("A frame of a type this version does not know is unknown, whatever is in it", arguments: ["typing", "presence", "x", ""])
+    func unknownEvents(_ type: String) throws {
+        let bytes = Array(#"{"seq":"not a number","type":"\#(type)","conversation":5}"#.utf8)
+        guard case .unknown(type) = try ServerFrame.decode(bytes) else {
+            Issue.record("decoded")
+            return
+        }
+    }
+
+    @Test("A request of a type this version does not know is refused with its ref")
+    func unknownRequests() {
+        let error = refusal(#"{"seq":"somewhere","type":"teleport","ref":9}"#)
+        #expect(error?.ref == 9)
+        #expect(error?.error.code == .unknownOperation)
+        #expect(error?.error.parameter == "type")
+    }
+
+    @Test("An error code this version does not know keeps its status and whether it is temporary")
+    func unknownCodes() throws {
+        let text = #"{"type":"error","ref":1,"code":"brand-new","temporary":true,"status":418,"detail":"a teapot"}"#
+        guard case .error(1, let error) = try ServerFrame.decode(Array(text.utf8)) else {
+            Issue.record("another frame")
+            return
+        }
+        #expect(error.code.rawValue == "brand-new")
+        #expect(error.status == 418)
+        #expect(error.isTemporary)
+        #expect(error.message == "a teapot")
+    }
+
+    // MARK: Refusals
+
+    /// Fields that a frame can do without.
+    private static let optional: Set<String> = [
+        "cursor", "mentions", "metadata", "extra", "customType", "push", "replyTo", "flags", "everyone", "users",
+        "pushText", "storeInHistory", "countsUnread", "notifies", "updatesRecents", "limit", "sort", "types",
+        "excludedTypes", "customTypes", "senders", "mentionsMe", "beforeLimit", "afterLimit", "before", "after", "around",
+        "view", "rev", "heartbeat", "limits", "frameBytes", "contentBytes", "attributeBytes", "pageSize", "temporary",
+        "parameter", "retryAfter", "status", "detail", "code", "title", "sentAt", "editedAt", "deleted", "older", "newer",
+        "voids", "messages", "heads", "done", "name", "avatar", "unread", "readSeq", "lastMessage", "muted", "pinned",
+        "markedUnread", "member", "userRev", "changes", "changedThrough", "mustRefetch", "error", "message", "removed",
+        "role", "profile", "change", "content", "positions", "user", "seq",
+    ]
+    /// Where leaving out what is optional elsewhere is refused.
+    private static let required: [String: Set<String>] = [
+        "client-send": ["message", "content"], "client-send-full": ["message", "content"], "submission": ["content"],
+        "client-read": ["seq"], "client-sync-logs": ["seq"], "message": ["seq"], "message-full": ["seq"],
+        "message-deleted": ["seq"], "event-message": ["message"], "event-transient": ["message", "content"],
+        "event-changed": ["change", "seq"], "event-changed-removed": ["change", "rev"],
+        "event-changed-invisible": ["change", "rev"], "event-head": ["seq", "rev"],
+        "event-read": ["readSeq", "unread", "mentions", "seq", "rev", "userRev"], "event-peer-read": ["readSeq"],
+        "event-member": ["user"], "event-member-left": ["user"], "event-user": ["profile", "user"],
+        "server-welcome": ["user"], "result-read": ["readSeq", "unread", "mentions", "seq", "rev", "userRev"],
+        "position": ["seq"], "profile": ["user"],
+    ]
+    /// Where what is required elsewhere may be left out.
+    private static let optionalThere: Set<String> = [
+        "event-message.conversation", "event-transient.conversation", "event-resync-one.conversation", "server-error.ref",
+        "problem.type", "log-sync-refused.error.type",
+    ]
+    /// Where another field is named than the one that is missing or wrong.
+    private static let named: [String: Set<String>] = [
+        "users": ["mentions"], "scanned": ["covered"], "lower": ["lower"], "seq": ["seq", "message"],
+        "everyone": ["mentions", "everyone"], "user": ["user", "readSeq", "epoch", "seq", "n", "unread", "mentions", "rev"],
+    ]
+    /// Fields that may hold anything, those nobody reads, and those whose type has another meaning.
+    private static let anything: Set<String> = ["extra", "content", "sentAt", "title", "deleted", "type", "x", "a", "b"]
+
+    @Test("A missing field is refused and named, unless it may be missing", arguments: Golden.all)
+    func missing(_ golden: Golden) throws {
+        try forEachField(of: golden) { path, key in
+            let error = Self.error { _ = try golden.recode(try Self.changed(golden, path, key, nil)) }
+            let place = ([golden.name] + path.compactMap { $0 as? String } + [key]).joined(separator: ".")
+            let isInHead = try Self.value(golden, path, "firstSeq") != nil && ["view", "rev"].contains(key)
+            let isRequired = isInHead || path.isEmpty && Self.required[golden.name]?.contains(key) == true
+                || Self.required[golden.name]?.contains(key) == true && !["rev", "seq"].contains(key)
+            if key == "type", path.isEmpty, golden.name.contains("-"), !golden.name.hasPrefix("message") {
+                #expect(error?.parameter == "type", "\(place)")
+            } else if Self.optional.contains(key) && !isRequired || Self.optionalThere.contains(place) {
+                if let error { #expect(error.code == .invalidParameter, "\(place): \(error)") }
+            } else {
+                #expect(error?.code == .invalidParameter, "\(golden.name): \(path).\(key)")
+                let names = Self.named[key] ?? [key]
+                #expect(error?.parameter.map(names.contains) == true, "\(golden.name): \(path).\(key): \(String(describing: error))")
+            }
+        }
+    }
+
+    @Test("A field of another type is refused and named", arguments: Golden.all)
+    func mistyped(_ golden: Golden) throws {
+        try forEachField(of: golden) { path, key in
+            guard !Self.anything.contains(key) else { return }
+            let value = try Self.value(golden, path, key)
+            let isScalar = !(value is Object) && !(value is [Any])
+            // A history's lists may be given as texts too.
+            let mayBeText = golden.name.hasPrefix("client-history") && value is [Any]
+            for wrong: Any in isScalar || mayBeText ? [[:] as Object] : [5, "x"] as [Any] {
+                let error = Self.error { _ = try golden.recode(try Self.changed(golden, path, key, wrong)) }
+                #expect(error?.code == .invalidParameter, "\(golden.name): \(path).\(key) = \(wrong): \(String(describing: error))")
+                let names = (Self.named[key] ?? []).union([key])
+                #expect(error?.parameter.map(names.contains) == true, "\(golden.name): \(path).\(key): \(String(describing: error))")
+            }
+        }
+    }
+
+    /// Visits every field that is read: not those inside content, metadata and the like.
+    private func forEachField(of golden: Golden, _ body: ([AnyHashable], String) throws -> Void) throws {
+        func visit(_ value: Any, _ path: [AnyHashable]) throws {
+            if let object = value as? Object {
+                for (key, inner) in object {
+                    try body(path, key)
+                    if !["content", "metadata", "extra", "push"].contains(key) { try visit(inner, path + [key]) }
+                }
+            } else if let array = value as? [Any], let first = array.first {
+                try visit(first, path + [0])
+            }
+        }
+        try visit(try JSONSerialization.jsonObject(with: Data(golden.bytes)), [])
+    }
+
+    private static func changed(_ golden: Golden, _ path: [AnyHashable], _ key: String, _ new: Any?) throws -> [UInt8] {
+        func change(_ value: Any, _ path: ArraySlice<AnyHashable>) -> Any {
+            guard let step = path.first else {
+                var object = value as? Object ?? [:]
+                object[key] = new
+                return object
+            }
+            if let name = step as? String, var object = value as? Object {
+                object[name] = object[name].map { change($0, path.dropFirst()) }
+                return object
+            }
+            var array = value as? [Any] ?? []
+            array[0] = change(array[0], path.dropFirst())
+            return array
+        }
+        let plain = try JSONSerialization.jsonObject(with: Data(golden.bytes))
+        return Array(try JSONSerialization.data(withJSONObject: change(plain, path[...])))
+    }
+
+    private static func value(_ golden: Golden, _ path: [AnyHashable], _ key: String) throws -> Any? {
+        var value: Any? = try JSONSerialization.jsonObject(with: Data(golden.bytes))
+        for step in path {
+            if let name = step as? String { value = (value as? Object)?[name] } else { value = (value as? [Any])?.first }
+        }
+        return (value as? Object)?[key]
+    }
+
+    private static func error(_ body: () throws -> Void) -> ChatError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? ChatError ?? (error as? RequestError)?.error ?? ChatError(.internalError, "\(error)")
+        }
+    }
+
+    private func refusal(_ text: String) -> RequestError? {
+        do throws(RequestError) {
+            _ = try ClientFrame.decode(Array(text.utf8), limits: .standard)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("What is no JSON object is malformed, and has no ref", arguments: ["", "hello", "x[]", "{", #"{"type":"ping","ref":1"#, #"{"type":"ping","ref":1}}"#])
+    func notJSON(_ text: String) {
+        #expect(refusal(text)?.error.code == .malformed)
+        let error = Self.error { _ = try ServerFrame.decode(Array(text.utf8)) }
+        #expect(error?.code == .malformed)
+    }
+
+    @Test("A refused request has its ref, wherever that stands")
+    func refs() {
+        #expect(refusal(#"{"seq":"x","type":"read","ref":5}"#)?.ref == 5)
+        #expect(refusal(#"{"ref":6,"type":"send","conversation":"nowhere"}"#)?.ref == 6)
+        #expect(refusal(#"{"type":"ping"}"#)?.error.parameter == "ref")
+        #expect(refusal(#"{"ref":6}"#)?.error.parameter == "type")
+    }
+
+    // MARK: Limits
+
+    @Test("Content, metadata, extra and push over their limits are too large, and named")
+    func sizes() throws {
+        let limits = Limits(frameBytes: 100, contentBytes: 20, attributeBytes: 10, pageSize: 100)
+        func error(_ members: String) -> ChatError? {
+            Self.error {
+                let text = #"{"type":"send","ref":1,"conversation":"group:g","message":{"id":"\#(Sample.id)","type":"app:x",\#(members)}}"#
+                _ = try ClientFrame.decode(Array(text.utf8), limits: limits)
+            }
+        }
+        #expect(error(#""content":{"a":"0123456789"}"#) == nil)
+        for (members, name, limit) in [
+            (#""content":{"a":"0123456789012345"}"#, "content", 20), (#""content":{},"metadata":{"a":"01234"}"#, "metadata", 10),
+            (#""content":{},"extra":"0123456789""#, "extra", 10), (#""content":{},"push":{"a":"01234"}"#, "push", 10),
+        ] {
+            let error = error(members)
+            #expect(error?.code == .tooLarge)
+            #expect(error?.status == 413)
+            #expect(error?.parameter == name)
+            #expect(error?.limit == limit)
+        }
+    }
+
+    @Test("Lists and numbers out of range are refused by name and limit")
+    func ranges() {
+        func positions(_ count: Int) -> String {
+            let one = #"{"conversation":"group:g","epoch":"1","seq":0}"#
+            return #"{"type":"sync","ref":1,"positions":[\#(Array(repeating: one, count: count).joined(separator: ","))]}"#
+        }
+        #expect(refusal(positions(100)) == nil)
+        #expect(refusal(positions(101))?.error.parameter == "positions")
+        #expect(refusal(positions(101))?.error.limit == 100)
+        #expect(refusal(#"{"type":"sync","ref":1,"positions":[{"conversation":"group:g","epoch":"1","seq":-1}]}"#)?.error.parameter == "seq")
+        for limit in ["0", "101", "-1"] {
+            let error = refusal(#"{"type":"sync","ref":1,"limit":\#(limit)}"#)
+            #expect(error?.error.parameter == "limit")
+            #expect(error?.error.limit == 100)
+        }
+        let many = Array(repeating: #""room:a""#, count: 501).joined(separator: ",")
+        #expect(refusal(#"{"type":"subscribe","ref":1,"conversations":[\#(many)]}"#)?.error.parameter == "conversations")
+        #expect(refusal(#"{"type":"hello","token":"t","device":""}"#)?.error.parameter == "device")
+    }
+
+    @Test("What may be null may be null")
+    func nulls() throws {
+        let text = #"""
+            {"type":"send","ref":1,"conversation":"group:g","message":{"id":"\#(Sample.id)","type":"text","content":{"text":"a"},
+            "mentions":null,"metadata":null,"extra":null,"customType":null,"push":null,"replyTo":null,"flags":null}}
+            """#
+        guard case .request(1, .send(_, let submission)) = try ClientFrame.decode(Array(text.utf8), limits: .standard) else {
+            Issue.record("another frame")
+            return
+        }
+        #expect(submission == Submission(id: Sample.id, content: .text("a")))
+        #expect(refusal(#"{"type":"hello","token":"t","device":"d","cursor":null}"#) == nil)
+        #expect(refusal(#"{"type":"history","ref":1,"conversation":"group:g","before":null,"types":null}"#) == nil)
+    }
+}
