@@ -132,6 +132,14 @@ public final class ChatClient: Sendable {
         return unsent
     }
 
+    /// Waits until nothing is left to be sent, or what is left needs somebody.
+    public func flushed() async {
+        for await _ in core.changes.changes(of: .recents) {
+            let items = try? await core.store.read { try $0.outbox() }
+            guard let items, items.contains(where: { !$0.isFailed }) else { return }
+        }
+    }
+
     // MARK: Conversations
 
     /// A conversation; it need not exist yet.

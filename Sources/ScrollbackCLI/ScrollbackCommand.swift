@@ -1,7 +1,16 @@
 import ArgumentParser
+import Foundation
 import ScrollbackModel
 
 @main
+enum Main {
+    static func main() async {
+        // A reader that went away is noticed where something is written, not by a signal that kills the process.
+        signal(SIGPIPE, SIG_IGN)
+        await ScrollbackCommand.main()
+    }
+}
+
 struct ScrollbackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scrollback",
@@ -16,7 +25,7 @@ struct ScrollbackCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Serve.self, Token.self, Import.self, Export.self, Send.self, History.self, Recents.self, Read.self,
-            Verify.self,
+            Listen.self, Chat.self, Verify.self,
         ])
 }
 

@@ -83,12 +83,7 @@ public struct Sending: Sendable, Identifiable {
         try await core.store.read { [id, conversation] reader in
             if let message = try reader.message(id, in: conversation) { return .sent(message) }
             guard let pending = try reader.pending(id) else { return .gone }
-            switch pending.state {
-            case .queued: return .stored
-            case .sending: return .sending
-            case .waiting(let until): return .waiting(until: until)
-            case .failed(let failure): return .failed(failure.error)
-            }
+            return State(pending.state)
         }
     }
 }

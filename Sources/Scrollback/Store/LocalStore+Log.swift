@@ -247,8 +247,8 @@ extension LocalWriter {
         ).execute(arguments: [
             head.name, head.avatar, head.isMember, head.isMuted, head.isPinned, head.isMarkedUnread, number,
         ])
-        var state = try reader.readState(number) ?? ReadState(head.summary)
-        state.apply(head.summary)
+        var state = try reader.readState(number) ?? ReadState(ReadSummary(head))
+        state.apply(ReadSummary(head))
         try save(state, number: number)
     }
 

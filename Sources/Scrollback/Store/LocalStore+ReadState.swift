@@ -2,15 +2,6 @@ import GRDB
 package import ScrollbackModel
 import ScrollbackSync
 
-extension ConversationHead {
-    /// The read state a head carries.
-    var summary: ReadSummary {
-        ReadSummary(
-            epoch: state.epoch, readSeq: readSeq, unread: unread, mentions: mentions, isMarkedUnread: isMarkedUnread,
-            seq: state.head, n: state.n, rev: state.rev, userRev: userRev)
-    }
-}
-
 extension LocalReader {
     func readState(_ number: Int64) throws -> ReadState? {
         let statement = try db.cachedStatement(

@@ -4,7 +4,20 @@ import ScrollbackModel
 /// Where a command's words go: results to standard output, everything else to standard error.
 enum Output {
     static func line(_ text: String) {
-        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+        write(text + "\n", to: STDOUT_FILENO)
+    }
+
+    /// Writes all of it. Whoever reads may stop reading (`| head`): then there is nobody left to write for.
+    static func write(_ text: String, to descriptor: Int32) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                bytes = bytes.dropFirst(count)
+            } else if errno != EINTR {
+                exit(errno == EPIPE ? 0 : 1)
+            }
+        }
     }
 
     /// One JSON object as a line.
@@ -15,7 +28,7 @@ enum Output {
     }
 
     static func error(_ text: String) {
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+        write(text + "\n", to: STDERR_FILENO)
     }
 }
 
@@ -41,7 +54,7 @@ struct Progress {
 
     func finish(_ done: Int, _ note: String = "") {
         draw(done, note)
-        if isTerminal { FileHandle.standardError.write(Data("\n".utf8)) }
+        if isTerminal { Output.write("\n", to: STDERR_FILENO) }
     }
 
     private func draw(_ done: Int, _ note: String) {
@@ -52,7 +65,7 @@ struct Progress {
         if isTerminal {
             let filled = Int(fraction * 30)
             let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)
-            FileHandle.standardError.write(Data("\r\u{1B}[K\(bar) \(text)".utf8))
+            Output.write("\r\u{1B}[K\(bar) \(text)", to: STDERR_FILENO)
         } else {
             Output.error(text)
         }

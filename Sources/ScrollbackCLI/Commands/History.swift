@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Scrollback
 import ScrollbackModel
 import ScrollbackWire
 
@@ -31,10 +32,27 @@ struct History: AsyncParsableCommand {
     @Flag(help: "All of them, page by page.")
     var all = false
 
+    @Option(help: "Where from: the server (remote), this device (local), or both (merged).")
+    var source = Source.remote
+
+    @Option(help: "A directory for the client's store, which lasts between calls; local and merged need it.")
+    var store: String?
+
     @OptionGroup var connection: ConnectionOptions
+
+    enum Source: String, ExpressibleByArgument, CaseIterable {
+        case local, remote, merged
+    }
+
+    func validate() throws {
+        if source != .remote, store == nil {
+            throw ValidationError("--source \(source.rawValue) needs the client's store: name its directory with --store")
+        }
+    }
 
     func run() async throws {
         try await reporting {
+            if source != .remote || store != nil { return try await readWithClient() }
             let api = try await connection.api(as: reader)
             let query = try query()
             if all {
@@ -46,6 +64,28 @@ struct History: AsyncParsableCommand {
                 for message in try await api.history(of: conversation.id, query).messages { show(message) }
             }
         }
+    }
+
+    private func readWithClient() async throws {
+        let client = try await connection.client(for: reader, store: store)
+        if source != .local { try await client.connected() }
+        let chat = client.conversation(conversation.id)
+        let query = try query()
+        let from: HistorySource =
+            switch source {
+            case .local: .local
+            case .remote: .remote
+            case .merged: .merged
+            }
+        if all {
+            for try await message in chat.messages(from: query.anchor, source: from) { show(message) }
+        } else {
+            let page = try await chat.history(query.anchor, limit: query.limit, sort: query.sort, from: from)
+            for message in page.messages { show(message) }
+            if let shortfall = page.shortfall { Output.error("not whole: \(shortfall.message)") }
+            if let gap = page.gap { Output.error("not whole: \(gap) is not on this device") }
+        }
+        await client.close()
     }
 
     private func query() throws(ChatError) -> HistoryQuery {

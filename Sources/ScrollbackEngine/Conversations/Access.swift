@@ -24,6 +24,8 @@ package struct Access {
     package let state: LogHead
     /// The running number below everything they may see or must count.
     package let baseN: Int64
+    /// The newest place when they joined last: what lies at or below it was never unread for them.
+    package let joinSeq: Seq
 
     /// - Throws: `unknown-conversation` when it does not exist or the reader may not see it: the two do not differ.
     package init(
@@ -38,17 +40,22 @@ package struct Access {
         generation: UInt64
     ) throws {
         let standing = try Standing(of: caller.user, in: row, store)
-        let seesWithoutStanding = permissions[.read, row.id.kind].isMet(by: nil, isAdmin: caller.isAdmin)
-        guard seesWithoutStanding || standing.hasBeenMember else { throw Access.unknown(row.id) }
+        let required = permissions[.read, row.id.kind]
+        let seesWithoutStanding = required.isMet(by: nil, isAdmin: caller.isAdmin)
+        // Who left still sees their part, where being a member is what it takes.
+        guard required.isMet(by: standing.role, isAdmin: caller.isAdmin)
+            || required == .member && standing.hasBeenMember
+        else { throw Access.unknown(row.id) }
 
         conversation = row
         member = standing.row
         role = standing.role
         var visible = SeqRangeSet()
         if seesWithoutStanding || row.visibility == .everything && standing.isMember {
-            visible.insert(1...max(1, row.head))
-        } else if row.visibility == .everything, let left = standing.spans.compactMap(\.upper).max() {
-            visible.insert(1...max(1, left))
+            if row.head > 0 { visible.insert(1...row.head) }
+        } else if row.visibility == .everything {
+            let left = standing.spans.compactMap(\.upper).max() ?? 0
+            if left > 0 { visible.insert(1...left) }
         } else {
             for span in standing.spans where span.lower < (span.upper ?? row.head) {
                 visible.insert((span.lower + 1)...(span.upper ?? row.head))
@@ -64,8 +71,9 @@ package struct Access {
         state = LogHead(
             epoch: row.epoch(in: generation), view: row.view + (member?.view ?? 0) + (standing.communityView), head: head,
             firstSeq: self.visible.lowest ?? head + 1, n: headN, rev: row.rev)
-        let joinN = try standing.joinN(in: row, store)
-        baseN = max(row.floorN, joinN, member?.readN ?? 0, member?.clearN ?? 0)
+        let joined = try standing.join(in: row, store)
+        joinSeq = joined.seq
+        baseN = max(row.floorN, joined.n, member?.readN ?? 0, member?.clearN ?? 0)
     }
 
     static func unknown(_ id: ConversationID) -> ChatError {
@@ -89,6 +97,8 @@ private struct Standing {
     var row: MemberRow?
     var role: Role?
     var isMember: Bool
+    /// Whether they are a member by the community's list: then their own row here keeps a read position only.
+    var isByCommunity = false
     var spans: [Span] = []
     /// The community member's own part of the view number.
     var communityView: Int64 = 0
@@ -116,6 +126,7 @@ private struct Standing {
             role = isMember ? max(row?.role ?? .member, outer?.role ?? .member) : nil
             spans = try store.spans(of: user, in: conversation.number).map { Span(lower: $0.joined, upper: $0.left) }
         } else {
+            isByCommunity = true
             isMember = isOuterMember
             role = isMember ? outer?.role : nil
             spans = try store.spans(of: user, in: community.number).map { span in
@@ -126,12 +137,13 @@ private struct Standing {
         }
     }
 
-    /// The running number where they joined last.
-    func joinN(in conversation: ConversationRow, _ store: any StoreReader) throws -> Int64 {
-        if let row, row.standing != .reader { return row.joinN }
-        guard let last = spans.last, last.lower > 0 else { return 0 }
-        if last.lower >= conversation.head { return conversation.n }
-        return try store.message(atOrBelow: last.lower, in: conversation.number)?.n ?? conversation.floorN
+    /// Where they joined last, and the running number there.
+    func join(in conversation: ConversationRow, _ store: any StoreReader) throws -> (seq: Seq, n: Int64) {
+        if let row, row.standing != .reader, !isByCommunity { return (row.joinSeq, row.joinN) }
+        guard let last = spans.first(where: { $0.upper == nil }) ?? spans.last, last.lower > 0 else { return (0, 0) }
+        if last.lower >= conversation.head { return (conversation.head, conversation.n) }
+        let n = try store.message(atOrBelow: last.lower, in: conversation.number)?.n ?? conversation.floorN
+        return (last.lower, n)
     }
 }
 

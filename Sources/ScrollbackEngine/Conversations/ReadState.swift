@@ -15,13 +15,18 @@ package struct Unread: Hashable, Sendable {
         let hidden = try store.hidden(of: user, in: row.number, aboveN: base)
             .reduce(0) { $0 + $1.upperN - max($1.lowerN, base) }
         messages = max(0, access.state.n - base - hidden)
-        let position = max(access.member?.readSeq ?? 0, access.state.firstSeq - 1)
         mentions = Int64(
-            try store.mentions(of: user, in: row.number, above: position).count { access.visible.contains($0) })
+            try store.mentions(of: user, in: row.number, above: access.readPosition)
+                .count { access.visible.contains($0) })
     }
 }
 
 extension Access {
+    /// The highest of the places up to which nothing is unread: read, joined at, cleared, gone.
+    var readPosition: Seq {
+        max(member?.readSeq ?? 0, joinSeq, member?.clearSeq ?? 0, conversation.firstSeq - 1)
+    }
+
     package func summary(for user: UserID, in store: any StoreReader) throws -> ReadSummary {
         let unread = try Unread(of: user, self, in: store)
         return ReadSummary(
@@ -43,6 +48,9 @@ extension Transaction {
         let row = access.conversation
         guard row.id.kind.traits.hasRecents else {
             throw ChatError.invalidParameter("conversation", "\(row.id.kind.rawValue)s have no read position")
+        }
+        guard access.role != nil || access.member != nil else {
+            throw ChatError(.notMember, "only members of \(id) have a read position there")
         }
         guard epoch == access.state.epoch else {
             throw ChatError(.epochChanged, "the conversation was made anew: its epoch is another", parameter: "epoch")

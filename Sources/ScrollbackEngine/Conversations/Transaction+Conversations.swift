@@ -61,17 +61,25 @@ extension Transaction {
             guard settings.members.isEmpty else {
                 throw ChatError.invalidParameter("members", "can be given only when a conversation is created")
             }
+            try check(settings, for: id)
             isNew = false
             row = known
         } else {
             try checkMayCreate(id, by: caller, permissions: permissions)
+            try check(settings, for: id)
             isNew = true
             row = id.kind.traits.membership == .named ? try createNamed(id) : try makeLog(id)
         }
         row.name = settings.name ?? row.name
         row.avatar = settings.avatar ?? row.avatar
         row.metadata = settings.metadata ?? row.metadata
-        row.isPrivate = settings.isPrivate ?? row.isPrivate
+        if let isPrivate = settings.isPrivate, isPrivate != row.isPrivate {
+            row.isPrivate = isPrivate
+            if !isNew {
+                row.view += 1
+                if isPrivate { publish(.madePrivate(id)) }
+            }
+        }
         if let visibility = settings.visibility, visibility != row.visibility {
             row.visibility = visibility
             if !isNew { row.view += 1 }
@@ -83,6 +91,28 @@ extension Transaction {
         }
         publish(.conversationChanged(id))
         return isNew
+    }
+
+    /// Refuses settings that make no sense for a conversation, before anything is changed.
+    private func check(_ settings: ConversationSettings, for id: ConversationID) throws {
+        let isChannel = id.kind == .community && !id.isCommunityItself
+        guard isChannel || settings.isPrivate != true else {
+            throw ChatError.invalidParameter("private", "is a setting of a community's channels")
+        }
+        guard !settings.members.isEmpty else { return }
+        guard id.kind.traits.membership == .listed || id.isCommunityItself || settings.isPrivate == true else {
+            throw ChatError.invalidParameter("members", "of \(id) are not listed there")
+        }
+        if isChannel, let community = try conversation(.community(id.target)) {
+            for user in settings.members { try checkIsMember(user, of: community) }
+        }
+    }
+
+    /// A private channel's members are among its community's.
+    func checkIsMember(_ user: UserID, of community: ConversationRow) throws {
+        guard try member(user, of: community.number)?.standing == .member else {
+            throw ChatError(.unknownMember, "\(user) is not a member of \(community.id)", parameter: "user")
+        }
     }
 
     private func checkMayCreate(_ id: ConversationID, by caller: Caller, permissions: Permissions) throws {
@@ -106,13 +136,7 @@ extension Transaction {
     }
 
     private func admitFirst(_ users: [UserID], to row: ConversationRow, by caller: Caller) throws {
-        let lists = row.id.kind.traits.membership == .listed || row.id.isCommunityItself || row.isPrivate
-        guard lists else {
-            guard users.isEmpty else {
-                throw ChatError.invalidParameter("members", "of \(row.id) are not listed there")
-            }
-            return
-        }
+        guard row.id.kind.traits.membership == .listed || row.id.isCommunityItself || row.isPrivate else { return }
         // An administrator's tool makes conversations for others; anybody else owns what they make.
         if !caller.isAdmin { try admit(caller.user, as: .owner, to: row, sinceBeginning: false) }
         for user in users where caller.isAdmin || user != caller.user {

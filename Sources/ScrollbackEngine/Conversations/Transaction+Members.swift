@@ -7,7 +7,7 @@ extension Transaction {
     package func putMember(
         _ user: UserID, role: Role?, of id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws -> Bool {
-        let row = try conversationWithMembers(id, seenBy: caller)
+        let row = try conversationWithMembers(id, seenBy: caller, permissions: permissions)
         let callerRole = try self.role(of: caller.user, in: row)
         if let known = try member(user, of: row.number), known.standing == .member {
             guard let role, role != known.role else { return false }
@@ -29,10 +29,8 @@ extension Transaction {
         {
             throw ChatError(.forbidden, "giving a role in \(id) takes more than you are there")
         }
-        if row.isPrivate, let community = try conversation(.community(id.target)),
-            try member(user, of: community.number)?.standing != .member
-        {
-            throw ChatError(.unknownMember, "\(user) is not a member of the community", parameter: "user")
+        if row.isPrivate, let community = try conversation(.community(id.target)) {
+            try checkIsMember(user, of: community)
         }
         try admit(user, as: role ?? .member, to: row, sinceBeginning: false)
         return true
@@ -42,8 +40,8 @@ extension Transaction {
     package func removeMember(
         _ user: UserID, from id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws {
-        let row = try conversationWithMembers(id, seenBy: caller)
-        guard var known = try member(user, of: row.number), known.standing == .member else {
+        let row = try conversationWithMembers(id, seenBy: caller, permissions: permissions)
+        guard let known = try member(user, of: row.number), known.standing == .member else {
             throw ChatError(.unknownMember, "\(user) is not a member of \(id)", parameter: "user")
         }
         let callerRole = try role(of: caller.user, in: row)
@@ -53,15 +51,40 @@ extension Transaction {
         else {
             throw ChatError(.forbidden, "putting \(user) out of \(id) takes more than you are there")
         }
-        if var span = try store.spans(of: user, in: row.number).last, span.left == nil {
-            span.left = id.isCommunityItself ? boundary().span : row.head
-            try store.put(span, of: user, in: row.number)
+        if id.isCommunityItself { try takeOutOfChannels(user, of: id) }
+        try takeOut(known, of: row)
+    }
+
+    /// Who is put out of a community is put out of its private channels, and must be put into them again.
+    private func takeOutOfChannels(_ user: UserID, of community: ConversationID) throws {
+        try flush()
+        for member in try store.memberships(of: user) where member.standing == .member {
+            guard let row = try store.conversation(numbered: member.conversation), row.id.community == community,
+                row.id != community, let channel = try conversation(row.id)
+            else { continue }
+            try takeOut(member, of: channel)
         }
-        known.standing = .left
-        known.userRev = try advanceRev(of: user)
-        put(known)
+    }
+
+    private func takeOut(_ member: MemberRow, of row: ConversationRow) throws {
+        var row = row
+        var member = member
+        let left: Int64
+        if row.id.isCommunityItself {
+            row.timetoken = boundary()
+            left = row.timetoken.span
+        } else {
+            left = row.head
+        }
+        for var span in try store.spans(of: member.user, in: row.number) where span.left == nil {
+            span.left = left
+            try store.put(span, of: member.user, in: row.number)
+        }
+        member.standing = .left
+        member.userRev = try advanceRev(of: member.user)
+        put(member)
         try put(row)
-        publish(.left(id, user))
+        publish(.left(row.id, member.user))
     }
 
     /// Makes somebody a member from here on, or from the beginning.
@@ -73,16 +96,30 @@ extension Transaction {
         member.joinSeq = sinceBeginning ? 0 : row.head
         member.joinN = sinceBeginning ? 0 : row.n
         member.userRev = try advanceRev(of: user)
+        var row = try conversation(row.id) ?? row
+        var joined: Int64 = 0
+        if sinceBeginning {
+            // Who was there before sees more of the past than they did.
+            if try !store.spans(of: user, in: row.number).isEmpty { member.view += 1 }
+        } else if row.id.isCommunityItself {
+            // Kept as the newest time there, so that no later message gets an earlier one, whatever the clock does.
+            row.timetoken = boundary()
+            joined = row.timetoken.span
+        } else {
+            joined = row.head
+        }
         put(member)
-        let joined: Int64 = sinceBeginning ? 0 : row.id.isCommunityItself ? boundary().span : row.head
         try store.put(SpanRow(joined: joined), of: user, in: row.number)
         try put(row)
         publish(.joined(row.id, user, role))
     }
 
-    private func conversationWithMembers(_ id: ConversationID, seenBy caller: Caller) throws -> ConversationRow {
+    private func conversationWithMembers(
+        _ id: ConversationID, seenBy caller: Caller, permissions: Permissions
+    ) throws -> ConversationRow {
         guard let row = try conversation(id), !row.isDeleted else { throw Access.unknown(id) }
-        guard try caller.isAdmin || role(of: caller.user, in: row) != nil else { throw Access.unknown(id) }
+        guard try caller.isAdmin || permissions[.read, id.kind] == .anyone || role(of: caller.user, in: row) != nil
+        else { throw Access.unknown(id) }
         if id.kind == .community, !id.isCommunityItself, !row.isPrivate {
             throw ChatError.invalidParameter(
                 "conversation", "is a public channel: its members are the community's, \(ConversationID.community(id.target))")

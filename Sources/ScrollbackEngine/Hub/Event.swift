@@ -4,6 +4,8 @@ package import ScrollbackModel
 package enum Event: Sendable {
     /// - Parameter isListed: whether a community's members may hear that the channel moved without hearing the channel.
     case message(Message, isListed: Bool, origin: Origin?)
+    /// The log moved on by more than is told one by one: an import.
+    case moved(ConversationID, LogMark, isListed: Bool)
     case transient(TransientMessage, origin: Origin?)
     /// Somebody's read position moved: told to their own devices, and in a direct conversation to the peer.
     case read(ReadEvent)
@@ -12,7 +14,10 @@ package enum Event: Sendable {
     /// Somebody is no longer a member: nothing more goes to them from here on.
     case left(ConversationID, UserID)
     case conversationChanged(ConversationID)
+    /// Whoever hears it is told, and hears it no more.
     case conversationDeleted(ConversationID)
+    /// It lists its own members from now on: whoever hears it hears it no more until they ask again.
+    case madePrivate(ConversationID)
     case userChanged(UserProfile)
     /// Their tokens were revoked: their connections are closed.
     case revoked(UserID)

@@ -29,14 +29,23 @@ package final class Hub: Sendable {
     // MARK: Who listens
 
     /// Makes a connection known as one of its user's.
-    package func add(_ connection: any Connection) {
-        people.withLock { $0[connection.user, default: []].append(connection) }
+    ///
+    /// - Returns: those that were known before: of two of one device that come at once, exactly one replaces the other.
+    @discardableResult
+    package func add(_ connection: any Connection) -> [any Connection] {
+        let user = connection.user
+        return people.withLock { people in
+            let before = people[user] ?? []
+            people[user] = before + [connection]
+            return before
+        }
     }
 
     package func remove(_ connection: any Connection) {
+        let user = connection.user
         people.withLock { people in
-            people[connection.user]?.removeAll { $0 === connection }
-            if people[connection.user]?.isEmpty == true { people[connection.user] = nil }
+            people[user]?.removeAll { $0 === connection }
+            if people[user]?.isEmpty == true { people[user] = nil }
         }
     }
 
@@ -54,6 +63,17 @@ package final class Hub: Sendable {
             audiences[id]?.remove(connection)
             if audiences[id]?.isEmpty == true { audiences[id] = nil }
         }
+    }
+
+    /// Nobody hears a conversation any more.
+    private func dismiss(_ id: ConversationID) {
+        shard(id).audiences.withLock { $0[id] = nil }
+        movedChannels.withLock { $0[id] = nil }
+    }
+
+    /// Whether nobody is connected and nothing is heard: what tests look for once everyone left.
+    package var isEmpty: Bool {
+        people.withLock { $0.isEmpty } && shards.allSatisfy { $0.audiences.withLock { $0.isEmpty } }
     }
 
     private func audience(of id: ConversationID) -> Audience? {
@@ -75,6 +95,9 @@ package final class Hub: Sendable {
                 message.conversation = name
                 return .message(message)
             }
+        case .moved(let id, let mark, let isListed):
+            if isListed { movedChannels.withLock { $0[id] = mark } }
+            deliver(id) { .head($0, mark.epoch, seq: mark.seq, n: mark.n, rev: mark.rev) }
         case .transient(var message, let origin):
             deliver(message.conversation, except: origin) { name in
                 message.conversation = name
@@ -90,7 +113,12 @@ package final class Hub: Sendable {
             send(.member(id.relative(to: user), user, nil), to: connections(of: user))
             deliver(id) { .member($0, user, nil) }
         case .conversationChanged(let id): deliver(id) { .conversation($0, isDeleted: false) }
-        case .conversationDeleted(let id): deliver(id) { .conversation($0, isDeleted: true) }
+        case .conversationDeleted(let id):
+            deliver(id) { .conversation($0, isDeleted: true) }
+            dismiss(id)
+        case .madePrivate(let id):
+            deliver(id) { .resync($0) }
+            dismiss(id)
         case .userChanged(let profile): send(.user(profile), to: connections(of: profile.id))
         case .revoked(let user):
             for connection in connections(of: user) { connection.close(.signedOut) }
@@ -144,6 +172,13 @@ package struct LogMark: Sendable {
     package var seq: Seq
     package var n: Int64
     package var rev: Int64
+
+    init(_ row: ConversationRow, generation: UInt64) {
+        epoch = row.epoch(in: generation)
+        seq = row.head
+        n = row.n
+        rev = row.rev
+    }
 
     init(_ message: Message) {
         epoch = message.epoch

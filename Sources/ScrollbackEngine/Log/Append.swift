@@ -51,16 +51,17 @@ extension Submission {
 extension Transaction {
     /// Appends one message, or says why not.
     package func append(_ append: Append, permissions: Permissions) throws -> SendResult {
-        var row = try conversationForSending(append, permissions: permissions)
         let submission = append.submission
-
-        if let known = try store.message(submission.id, in: row.number) {
-            guard known.sender == append.sender, known.digest == append.digest else {
-                throw ChatError(.conflict, "the message id \(submission.id) was used for another message", parameter: "id")
-            }
+        let known = try storedMessage(withIDOf: append)
+        // What was stored is answered first: whoever lost the answer, and their membership since, must still hear it.
+        if let (message, epoch) = known, message.sender == append.sender, message.digest == append.digest {
             return SendResult(
-                outcome: .duplicate, id: known.id, timetoken: known.timetoken,
-                position: .init(seq: known.seq, n: known.n, epoch: row.epoch(in: generation)))
+                outcome: .duplicate, id: message.id, timetoken: message.timetoken,
+                position: .init(seq: message.seq, n: message.n, epoch: epoch))
+        }
+        var row = try conversationForSending(append, permissions: permissions)
+        if known != nil {
+            throw ChatError(.conflict, "the message id \(submission.id) was used for another message", parameter: "id")
         }
         guard submission.traits.isStored else { return deliver(append) }
 
@@ -70,11 +71,21 @@ extension Transaction {
         try put(row)
         publish(
             .message(
-                message.message(in: row.id, epoch: row.epoch(in: generation)),
-                isListed: row.id.kind == .community && !row.isPrivate, origin: append.origin))
+                message.message(in: row.id, epoch: row.epoch(in: generation)), isListed: isListed(row),
+                origin: append.origin))
         return SendResult(
             outcome: .committed, id: message.id, timetoken: time,
             position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)))
+    }
+
+    /// Whether a community's members may hear that the channel moved without hearing the channel.
+    func isListed(_ row: ConversationRow) -> Bool { row.id.kind == .community && !row.isPrivate }
+
+    private func storedMessage(withIDOf append: Append) throws -> (message: MessageRow, epoch: Epoch)? {
+        guard let row = try conversation(append.conversation), !row.isDeleted,
+            let message = try store.message(append.submission.id, in: row.number)
+        else { return nil }
+        return (message, row.epoch(in: generation))
     }
 
     private func deliver(_ append: Append) -> SendResult {
@@ -111,8 +122,9 @@ extension Transaction {
         return message
     }
 
-    /// A sender doesn't count their own message. If nothing countable lies between their position and it, the position moves
-    /// past it; else it becomes a run they don't count. Sending reads nothing else.
+    /// A sender doesn't count their own message. If nothing unread lies between their position and it, neither a message
+    /// that counts nor a mention, the position moves past it; else it becomes a run they don't count. Sending reads
+    /// nothing else.
     private func passOwn(_ message: MessageRow, by sender: UserID, in row: ConversationRow, countBefore: Int64) throws {
         guard row.id.kind.traits.hasRecents, try role(of: sender, in: row) != nil else { return }
         var member: MemberRow
@@ -121,10 +133,13 @@ extension Transaction {
         } else {
             // Somebody in a community's public channel: from here on they have a position there.
             member = MemberRow(conversation: row.number, user: sender, standing: .reader)
-            member.joinN = try baseOfNewReader(sender, in: row, head: message.seq - 1, n: countBefore)
+            let joined = try joinOfReader(sender, in: row, head: message.seq - 1, n: countBefore)
+            member.joinSeq = joined.seq
+            member.joinN = joined.n
         }
         let base = max(row.floorN, member.joinN, member.readN, member.clearN)
-        if base == countBefore {
+        let position = max(member.readSeq, member.joinSeq, member.clearSeq, row.firstSeq - 1)
+        if base == countBefore, try store.mentions(of: sender, in: row.number, above: position).isEmpty {
             member.readSeq = message.seq
             member.readN = message.n
             put(member)
@@ -148,14 +163,17 @@ extension Transaction {
             lowerSeq: message.seq, upperSeq: message.seq, lowerN: countBefore, upperN: message.n)
     }
 
-    /// The running number where somebody without a row of their own in a channel joined its community.
-    func baseOfNewReader(_ user: UserID, in row: ConversationRow, head: Seq, n: Int64) throws -> Int64 {
+    /// Where somebody joined who is a member of a channel by its community's list, and the running number there.
+    private func joinOfReader(
+        _ user: UserID, in row: ConversationRow, head: Seq, n: Int64
+    ) throws -> (seq: Seq, n: Int64) {
         guard row.id.kind == .community, let community = try conversation(.community(row.id.target)),
-            let joined = try store.spans(of: user, in: community.number).last?.joined
-        else { return n }
+            case let spans = try store.spans(of: user, in: community.number),
+            let joined = (spans.first { $0.left == nil } ?? spans.last)?.joined
+        else { return (head, n) }
         let place = try store.place(atOrBefore: Timetoken(span: joined), in: row)
-        if place >= head { return n }
-        return try store.message(atOrBelow: place, in: row.number)?.n ?? row.floorN
+        if place >= head { return (head, n) }
+        return (place, try store.message(atOrBelow: place, in: row.number)?.n ?? row.floorN)
     }
 
     private func conversationForSending(_ append: Append, permissions: Permissions) throws -> ConversationRow {
@@ -164,22 +182,25 @@ extension Transaction {
             let role = try role(of: append.sender, in: row)
             guard permissions[.send, id.kind].isMet(by: role, isAdmin: append.senderIsAdmin) else {
                 // Who once was a member may see it, and is told why; nobody else learns that it exists.
+                if role != nil { throw ChatError(.forbidden, "sending to \(id) takes more than you are there") }
                 throw try hasStanding(append.sender, in: row)
-                    ? ChatError(.notMember, "you are not a member of \(id) who may send there")
-                    : Access.unknown(id)
+                    ? ChatError(.notMember, "you are not a member of \(id) any more") : Access.unknown(id)
             }
             return row
         }
-        guard id.kind.traits.isImplicit, permissions[.create, id.kind].isMet(by: nil, isAdmin: append.senderIsAdmin),
-            append.senderIsAdmin || id.namedUsers.contains(append.sender)
+        let isNamed = id.namedUsers.contains(append.sender)
+        guard id.kind.traits.isImplicit, isNamed || append.senderIsAdmin,
+            permissions[.create, id.kind].isMet(by: nil, isAdmin: append.senderIsAdmin),
+            permissions[.send, id.kind].isMet(by: isNamed ? .member : nil, isAdmin: append.senderIsAdmin)
         else { throw Access.unknown(id) }
         return try createNamed(id)
     }
 
     private func hasStanding(_ user: UserID, in row: ConversationRow) throws -> Bool {
         if let member = try member(user, of: row.number), member.standing != .reader { return true }
-        guard let community = row.id.community, let outer = try conversation(community) else { return false }
-        if row.isPrivate { return false }
+        guard !row.isPrivate, let community = row.id.community, let outer = try conversation(community) else {
+            return false
+        }
         return try member(user, of: outer.number) != nil
     }
 

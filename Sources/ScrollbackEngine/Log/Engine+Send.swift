@@ -29,11 +29,10 @@ extension Engine {
         _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller,
         completion: @escaping Completion<ImportReport>
     ) {
-        guard caller.isAdmin else {
-            return completion(.failure(ChatError(.forbidden, "importing takes an administrator")))
-        }
         let log = id.log.absolute(for: caller.user)
-        self.log.submit({ try $0.importHistory(messages, into: log) }, completion: completion)
+        self.log.submit({ [permissions] in
+            try $0.importHistory(messages, into: log, by: caller, permissions: permissions)
+        }, completion: completion)
     }
 }
 
@@ -64,22 +63,31 @@ extension Transaction {
     ///
     /// - Throws: `out-of-order`, naming the message, when a new one is older than the newest there: it would have to go
     ///   before it. `conflict` when an id is another message's.
-    func importHistory(_ messages: [ImportedMessage], into id: ConversationID) throws -> ImportReport {
+    func importHistory(
+        _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller, permissions: Permissions
+    ) throws -> ImportReport {
         guard var row = try conversation(id), !row.isDeleted else { throw Access.unknown(id) }
+        let role = try role(of: caller.user, in: row)
+        guard permissions[.importHistory, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
+            throw role != nil || permissions[.read, id.kind] == .anyone
+                ? ChatError(.forbidden, "importing into \(id) takes more than you are there") : Access.unknown(id)
+        }
         var report = ImportReport(imported: 0, skipped: 0, head: 0)
 
         // Everything is checked before anything is changed.
         var fresh: [Append] = []
-        var digests: [MessageID: Int64] = [:]
+        var seen: [MessageID: (sender: UserID, digest: Int64)] = [:]
         var times: [Timetoken] = []
         var newest = row.timetoken
         for message in messages {
             var append = Append(
                 conversation: id, sender: Caller(user: message.sender, isAdmin: true), submission: message.submission)
             append.submission.attributes.traits.countsUnread = false
-            let known = try store.message(message.submission.id, in: row.number)
-            if let digest = digests.updateValue(append.digest, forKey: message.submission.id) ?? known?.digest {
-                guard digest == append.digest, known.map({ $0.sender == message.sender }) ?? true else {
+            let id = message.submission.id
+            let known = try seen[id] ?? store.message(id, in: row.number).map { ($0.sender, $0.digest) }
+            seen[id] = (message.sender, append.digest)
+            if let known {
+                guard known == (message.sender, append.digest) else {
                     throw ChatError(
                         .conflict, "the id \(message.submission.id) is another message's already", parameter: "id")
                 }
@@ -108,6 +116,7 @@ extension Transaction {
             row = try put(row)
             try admitImported(Set(fresh.map(\.sender)), to: row)
             report.imported = fresh.count
+            publish(.moved(row.id, LogMark(row, generation: generation), isListed: isListed(row)))
         }
         report.head = row.head
         return report
@@ -115,10 +124,13 @@ extension Transaction {
 
     /// Those who spoke are members from the beginning.
     private func admitImported(_ senders: Set<UserID>, to row: ConversationRow) throws {
-        let members = row.id.kind == .community && !row.isPrivate ? try conversation(.community(row.id.target)) : row
-        guard let members, [.listed, .community].contains(members.id.kind.traits.membership) else { return }
-        for sender in senders.sorted() where try member(sender, of: members.number)?.standing != .member {
-            try admit(sender, as: .member, to: members, sinceBeginning: true)
+        var lists: [ConversationRow] = []
+        if let community = row.id.community, let outer = try conversation(community) { lists.append(outer) }
+        if row.isPrivate || row.id.kind.traits.membership == .listed { lists.append(row) }
+        for list in lists {
+            for sender in senders.sorted() where try member(sender, of: list.number)?.standing != .member {
+                try admit(sender, as: .member, to: list, sinceBeginning: true)
+            }
         }
     }
 }

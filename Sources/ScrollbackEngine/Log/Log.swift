@@ -130,8 +130,8 @@ package final class Log: Sendable {
         } catch {
             let failure = error as? ChatError ?? ChatError(.internalError, "the store failed", cause: error)
             observe(CommitReport(jobs: batch.count, seconds: 0, failed: true))
-            if batch.count > 1, !failure.isTemporary {
-                // One of them is at fault: the others must not pay for it.
+            if batch.count > 1, failure.code != .storageFull {
+                // One of them may be at fault: the others must not pay for it.
                 for job in batch { carryOut([job]) }
             } else {
                 for job in batch { job.finish(failure) }

@@ -46,11 +46,46 @@ package final class Session: Connection {
 
     private struct State {
         var phase = Phase.connected
+        /// Whose it is, from `hello` on; it stays when the session ends, since the hub finds it by it.
+        var user: UserID?
         var lastHeard: Date
+        var greetedAt: Date
         var subscriptions: Set<ConversationID> = []
         var isActive = true
+        /// Whether it hears its conversations: until then frames wait, in their order.
+        var isReady = false
+        var waiting: [[UInt8]] = []
+        var waitingBytes = 0
 
-        init() { lastHeard = Date(timeIntervalSince1970: 0) }
+        init() {
+            lastHeard = Date(timeIntervalSince1970: 0)
+            greetedAt = lastHeard
+        }
+
+        /// - Returns: what is to be given up, or nothing if it had ended before.
+        mutating func end() -> Set<ConversationID>? {
+            if case .closed = phase { return nil }
+            phase = .closed
+            waiting = []
+            defer { subscriptions = [] }
+            return subscriptions
+        }
+
+        /// - Returns: whether the frame was taken; not if too many wait.
+        mutating func wait(_ frame: [UInt8], limit: Int) -> Bool {
+            waitingBytes += frame.count
+            guard waitingBytes <= limit, waiting.count < 1_000 else { return false }
+            waiting.append(frame)
+            return true
+        }
+
+        /// The frames that wait; where there are none it is ready, and later ones wait no more.
+        mutating func takeWaiting() -> [[UInt8]] {
+            isReady = waiting.isEmpty
+            defer { waiting = [] }
+            waitingBytes = 0
+            return waiting
+        }
     }
 
     private enum Phase {
@@ -71,7 +106,7 @@ package final class Session: Connection {
     private var engine: Engine { services.engine }
     private var hub: Hub { services.engine.hub }
 
-    package var user: UserID { caller?.user ?? UserID(known: "nobody") }
+    package var user: UserID { state.withLock { $0.user } ?? UserID(known: "nobody") }
 
     private var caller: Caller? {
         state.withLock { state in
@@ -84,44 +119,60 @@ package final class Session: Connection {
 
     /// Takes a frame. Called in the order of frames, on one thread at a time.
     package func receive(_ bytes: [UInt8]) {
-        enum Step { case hello, request(Caller), drop }
+        enum Step { case hello, request, drop, overflow }
+        let now = engine.clock()
+        let limit = engine.limits.frameBytes
         let step: Step = state.withLock { state in
-            state.lastHeard = engine.clock()
+            state.lastHeard = now
             switch state.phase {
             case .connected: return .hello
-            case .open(let caller, _, _): return .request(caller)
-            case .verifying, .closed: return .drop
+            case .open where state.isReady: return .request
+            case .open, .verifying: return state.wait(bytes, limit: limit) ? .drop : .overflow
+            case .closed: return .drop
             }
         }
+        switch step {
+        case .drop: break
+        case .hello: first(bytes)
+        case .request: request(bytes)
+        case .overflow: shut(.tooSlow, "too much was sent before the welcome")
+        }
+    }
+
+    private func first(_ bytes: [UInt8]) {
         do {
-            switch step {
-            case .drop: break
-            case .hello:
-                guard case .hello(let hello) = try ClientFrame.decode(bytes, limits: engine.limits) else {
-                    return shut(.badToken, "the first frame must be hello")
-                }
-                greet(hello)
-            case .request(let caller):
-                guard case .request(let ref, let request) = try ClientFrame.decode(bytes, limits: engine.limits) else {
-                    return answer(nil, ChatError(.malformed, "hello was said already", parameter: "type"))
-                }
-                perform(request, ref, caller)
+            guard case .hello(let hello) = try ClientFrame.decode(bytes, limits: engine.limits) else {
+                return shut(.badToken, "the first frame must be hello")
             }
+            greet(hello)
         } catch {
-            guard case .request = step else { return shut(.badToken, "the first frame must be a valid hello") }
+            shut(.badToken, "the first frame must be a valid hello")
+        }
+    }
+
+    private func request(_ bytes: [UInt8]) {
+        guard let caller else { return }
+        do {
+            guard case .request(let ref, let request) = try ClientFrame.decode(bytes, limits: engine.limits) else {
+                return answer(nil, ChatError(.malformed, "hello was said already", parameter: "type"))
+            }
+            perform(request, ref, caller)
+        } catch {
             answer(error.ref, error.error)
         }
     }
 
     /// The socket is gone.
     package func disconnected() {
-        let subscriptions = state.withLock { state in
-            state.phase = .closed
-            defer { state.subscriptions = [] }
-            return state.subscriptions
-        }
+        _ = end()
+    }
+
+    /// - Returns: whether it had not ended before.
+    private func end() -> Bool {
+        guard let subscriptions = state.withLock({ $0.end() }) else { return false }
         for id in subscriptions { hub.unsubscribe(self, from: id) }
         hub.remove(self)
+        return true
     }
 
     /// Looks after time: closes a connection whose token expired or that was not heard of for two heartbeats.
@@ -141,14 +192,20 @@ package final class Session: Connection {
     }
 
     private func shut(_ reason: CloseReason, _ text: String) {
-        disconnected()
-        outlet.close(reason, text)
+        if end() { outlet.close(reason, text) }
     }
 
     // MARK: Hello
 
     private func greet(_ hello: ClientFrame.Hello) {
-        state.withLock { $0.phase = .verifying }
+        let now = engine.clock()
+        let isOpen = state.withLock { state in
+            guard case .connected = state.phase else { return false }
+            state.phase = .verifying
+            state.greetedAt = now
+            return true
+        }
+        guard isOpen else { return }
         services.verify(hello.token) { [self] result in
             switch result {
             case .failure(let error):
@@ -163,29 +220,47 @@ package final class Session: Connection {
         let isOpen = state.withLock { state in
             guard case .verifying = state.phase else { return false }
             state.phase = .open(caller: caller, device: hello.device, expiresAt: expiresAt)
+            state.user = caller.user
             return true
         }
         guard isOpen else { return }
-        for other in hub.connections(of: caller.user) {
-            guard let other = other as? Session, other !== self, other.device == hello.device else { continue }
-            other.close(.replaced)
-        }
-        hub.add(self)
-        do {
-            // First it hears its conversations, then it looks once more: who was put out between is heard of no more.
-            var heard: Set<ConversationID> = []
-            for _ in 0..<2 {
-                let streams = try engine.streams(of: caller)
-                for id in streams.subtracting(heard) { subscribe(to: id) }
-                for id in heard.subtracting(streams) { unsubscribe(from: id) }
-                heard = streams
-            }
-        } catch {
-            return shut(.restarting, "the store failed")
-        }
+        // The welcome goes before every event; requests wait until the conversations are heard.
         outlet.send(
             ServerFrame.encodeWelcome(
                 .init(user: caller.user, heartbeat: services.heartbeat, limits: engine.limits)))
+        let others = hub.add(self)
+        // Closed meanwhile: nobody will take it out again.
+        guard self.caller != nil else { return hub.remove(self) }
+        for other in others {
+            guard let other = other as? Session, other.device == hello.device else { continue }
+            other.close(.replaced)
+        }
+        do {
+            guard try !wasRevokedMeanwhile(caller.user) else { return shut(.signedOut, "the token was revoked") }
+            try hearStreams(of: caller)
+        } catch {
+            return shut(.restarting, "the store failed")
+        }
+        while case let frames = state.withLock({ $0.takeWaiting() }), !frames.isEmpty {
+            for frame in frames { request(frame) }
+        }
+    }
+
+    /// Whether the user's tokens were revoked after this one was looked at, and before the hub knew whom to close.
+    private func wasRevokedMeanwhile(_ user: UserID) throws -> Bool {
+        let greetedAt = state.withLock { $0.greetedAt }
+        return try engine.store.read { try $0.user(user)?.revokedAt }.map { $0 >= greetedAt } ?? false
+    }
+
+    /// First it hears its conversations, then it looks once more, until nothing changed: who was put out between hears
+    /// nothing.
+    private func hearStreams(of caller: Caller) throws {
+        var heard: Set<ConversationID>?
+        while case let streams = try engine.streams(of: caller), streams != heard, self.caller != nil {
+            for id in streams.subtracting(heard ?? []) { subscribe(to: id) }
+            for id in (heard ?? []).subtracting(streams) { unsubscribe(from: id) }
+            heard = streams
+        }
     }
 
     private var device: String? {
@@ -264,18 +339,17 @@ package final class Session: Connection {
         }
     }
 
-    /// Hears conversations in full. Looks before and after: who was put out between hears nothing.
+    /// Hears conversations in full, all of them or none. Looks before and after: who was put out between hears nothing.
     private func hear(_ ids: [ConversationID], _ caller: Caller, _ engine: Engine) throws -> [ConversationHead] {
-        try ids.map { id in
-            _ = try engine.head(of: id.log, by: caller)
-            let log = id.log.absolute(for: caller.user)
-            subscribe(to: log)
-            do {
-                return try engine.head(of: id.log, by: caller)
-            } catch {
-                unsubscribe(from: log)
-                throw error
-            }
+        for id in ids { _ = try engine.audibleHead(of: id.log, by: caller) }
+        let logs = ids.map { $0.log.absolute(for: caller.user) }
+        let before = state.withLock { $0.subscriptions }
+        for log in logs { subscribe(to: log) }
+        do {
+            return try ids.map { try engine.audibleHead(of: $0.log, by: caller) }
+        } catch {
+            for log in logs where !before.contains(log) { unsubscribe(from: log) }
+            throw error
         }
     }
 
@@ -333,10 +407,21 @@ extension Engine {
         try store.read { store in
             var ids: Set<ConversationID> = []
             for member in try store.memberships(of: caller.user) where member.standing == .member {
-                guard let row = try store.conversation(numbered: member.conversation), !row.isDeleted else { continue }
+                guard let row = try store.conversation(numbered: member.conversation), !row.isDeleted,
+                    permissions[.read, row.id.kind].isMet(by: member.role, isAdmin: caller.isAdmin)
+                else { continue }
                 ids.insert(row.id)
             }
             return ids
         }
+    }
+
+    /// A conversation's head, for whoever may hear what is said there: who left may read their part and no more.
+    fileprivate func audibleHead(of id: ConversationID, by caller: Caller) throws -> ConversationHead {
+        let head = try head(of: id, by: caller)
+        guard head.isMember || permissions[.read, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
+            throw ChatError(.notMember, "you are not a member of \(id) any more")
+        }
+        return head
     }
 }

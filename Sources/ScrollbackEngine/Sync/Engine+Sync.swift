@@ -13,11 +13,16 @@ extension Engine {
     /// A pass looks at what had moved when it began. What moves meanwhile comes as live events, since a connection hears
     /// its conversations before its first pass.
     package func syncWindow(cursor text: String?, limit: Int, by caller: Caller) throws -> HeadWindow {
+        guard (1...limits.pageSize).contains(limit) else {
+            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+        }
         var cursor = try text.map { try SyncCursor($0) } ?? SyncCursor(generation: store.generation)
         if cursor.generation != store.generation { cursor = SyncCursor(generation: store.generation) }
+        // Before the snapshot: what it has beyond this number is heard in the next pass, while a number beyond the snapshot
+        // would leave out for ever what was committed between the two.
+        let moved = try store.moved
         return try store.read { store in
-            let now = try (moved: self.store.moved, userRev: store.user(caller.user)?.rev ?? 0)
-            var pass = cursor.pass ?? .init(moved: now.moved, userRev: now.userRev, below: .max)
+            var pass = try cursor.pass ?? .init(moved: moved, userRev: store.user(caller.user)?.rev ?? 0, below: .max)
             let candidates = try conversations(of: caller.user, in: store)
                 .filter { row, member in
                     row.moved <= pass.moved && row.moved < pass.below
@@ -64,7 +69,7 @@ extension Engine {
             for (row, _) in candidates {
                 if heads.count == limit { return (heads, last.map { RecentsCursor($0).text }) }
                 last = row
-                guard let access = try? access(to: row, for: caller, in: store), !access.visible.isEmpty else { continue }
+                guard let access = try visible(row, for: caller, in: store), !access.visible.isEmpty else { continue }
                 heads.append(try head(of: access, for: caller.user, in: store))
             }
             return (heads, nil)
@@ -151,15 +156,24 @@ extension Engine {
     private func headOrTombstone(
         of row: ConversationRow, _ member: MemberRow?, for caller: Caller, in store: any StoreReader
     ) throws -> ConversationHead? {
-        guard !row.isDeleted else {
-            let state = LogHead(
-                epoch: row.epoch(in: self.store.generation), view: row.view, head: 0, firstSeq: 1, n: 0, rev: 0)
-            return ConversationHead(
-                conversation: row.id.relative(to: caller.user), state: state, isMember: false,
-                userRev: member?.userRev ?? 0)
-        }
+        let access = row.isDeleted ? nil : try visible(row, for: caller, in: store)
+        if let access { return try head(of: access, for: caller.user, in: store) }
+        // Made anew without them it is gone for them as well. Of a private channel only those hear who were in it.
+        let wasMember = member?.standing == .left
+        guard wasMember || row.isDeleted && !row.isPrivate else { return nil }
+        let state = LogHead(
+            epoch: row.epoch(in: self.store.generation), view: row.view, head: 0, firstSeq: 1, n: 0, rev: 0)
+        return ConversationHead(
+            conversation: row.id.relative(to: caller.user), state: state, isMember: false,
+            userRev: member?.userRev ?? 0)
+    }
+
+    /// What the caller may see of a conversation, if anything.
+    private func visible(
+        _ row: ConversationRow, for caller: Caller, in store: any StoreReader
+    ) throws -> Access? {
         do {
-            return try head(of: access(to: row, for: caller, in: store), for: caller.user, in: store)
+            return try access(to: row, for: caller, in: store)
         } catch let error as ChatError where error.code == .unknownConversation {
             return nil
         }

@@ -126,7 +126,7 @@ extension StoreConformance {
                 var row = row
                 try store.append(log, to: &row, commit)
             }
-            try store.read { store in
+            try store.read { (store: any StoreReader) in
                 func below(_ seq: Seq) throws -> Seq? { try store.message(atOrBelow: seq, in: row.number)?.seq }
                 func at(_ seq: Seq) throws -> Seq? { try store.message(at: seq, in: row.number)?.seq }
                 for seq: Seq in [-1, 0, 1, 2] {

@@ -7,7 +7,7 @@ extension StoreConformance {
             try store.make(.group("a"), messages: 12)
             let row = try store.make(.group("b"), messages: 10)
             try store.make(.group("c"), messages: 12)
-            try store.read { store in
+            try store.read { (store: any StoreReader) in
                 func page(_ range: SeqRange, newestFirst: Bool, limit: Int) throws -> [Seq] {
                     try store.messages(
                         in: row.number, range, newestFirst: newestFirst, limit: limit, filter: .all, reader: "alice"
@@ -75,7 +75,7 @@ extension StoreConformance {
             let senders = Set((0..<100).map { UserID(known: "user-\($0)") })
             let types = Set((0..<100).map { MessageType(rawValue: "app:\($0)") })
             let customTypes = Set((0..<100).map { Optional("type \($0)") })
-            try store.read { store in
+            try store.read { (store: any StoreReader) in
                 func count(_ filter: MessageFilter) throws -> Int {
                     try store.messages(
                         in: row.number, 1...20, newestFirst: true, limit: 100, filter: filter, reader: "alice"

@@ -40,7 +40,7 @@ extension StoreConformance {
                 try store.put(runs[0], of: "bob", in: conversation)
                 try store.put(runs[1], of: "alice", in: conversation + 1)
             }
-            try store.read { store in
+            try store.read { (store: any StoreReader) in
                 func above(_ n: Int64) throws -> [HiddenRow] { try store.hidden(of: "alice", in: conversation, aboveN: n) }
                 try expectEqual(try above(0), runs)
                 try expectEqual(try above(1), runs)
@@ -102,7 +102,7 @@ extension StoreConformance {
                 try store.insertMention(of: "carol", by: "bob", at: 8, in: row.number)
                 try store.insertMention(of: "alice", by: "bob", at: 9, in: other.number)
             }
-            try store.read { store in
+            try store.read { (store: any StoreReader) in
                 func mentions(_ user: UserID, above seq: Seq = 0) throws -> [Seq] {
                     try store.mentions(of: user, in: row.number, above: seq)
                 }

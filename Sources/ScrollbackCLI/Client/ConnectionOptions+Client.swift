@@ -1,0 +1,31 @@
+import Foundation
+import Scrollback
+
+extension ConnectionOptions {
+    /// An SDK client for a user, with its store in a directory or in memory.
+    func client(for user: UserID, store: String?) async throws -> ChatClient {
+        var configuration = ChatClient.Configuration(
+            server: try address, user: user,
+            store: store.map { .directory(URL(filePath: $0, directoryHint: .isDirectory)) } ?? .inMemory,
+            token: { try await token(for: user) })
+        configuration.device = store == nil ? "cli-\(UUID().uuidString)" : nil
+        return try await ChatClient.open(configuration)
+    }
+}
+
+extension ChatClient {
+    /// Connects, and waits until it is online.
+    ///
+    /// - Throws: `unreachable` when the first attempt finds no server; why the server rejects this client.
+    func connected() async throws(ChatError) {
+        connect()
+        for await state in connection {
+            switch state {
+            case .online: return
+            case .waiting: throw ChatError(.unreachable, "the server can't be reached")
+            case .rejected(let error): throw error
+            case .idle, .connecting: continue
+            }
+        }
+    }
+}

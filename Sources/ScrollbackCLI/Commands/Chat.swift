@@ -1,0 +1,79 @@
+import ArgumentParser
+import Foundation
+import Scrollback
+import ScrollbackWire
+import Synchronization
+
+struct Chat: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Talk in a conversation, live, in a terminal.",
+        discussion: "Each line you type is sent. End with Ctrl-D. With --store, what you read and typed stays for next time.")
+
+    @OptionGroup var conversation: ConversationArgument
+
+    @Option(name: .customLong("as"), help: "Who you are.", transform: ScrollbackCLI.user)
+    var user: UserID
+
+    @Option(help: "A directory for the client's store, which lasts between calls.")
+    var store: String?
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        try await reporting {
+            let client = try await connection.client(for: user, store: store)
+            client.connect()
+            let chat = client.conversation(conversation.id)
+            let subscription = chat.subscribe()
+            let isJSON = connection.json
+            let states = Task {
+                for await state in client.connection {
+                    switch state {
+                    case .online: Output.error("— online —")
+                    case .waiting: Output.error("— the server can't be reached, trying again —")
+                    case .rejected(let error): Output.error("— \(error.message) —")
+                    case .idle, .connecting: break
+                    }
+                }
+            }
+            let printing = Task {
+                var shown: Int64 = 0
+                for await view in chat.timeline(at: .latest, window: 50).views {
+                    for case .message(let message) in view.items where message.seq > shown {
+                        shown = message.seq
+                        if isJSON {
+                            Output.json { message.writeMembers(to: &$0) }
+                        } else {
+                            let time = message.sentAt.formatted(date: .omitted, time: .shortened)
+                            Output.line("\(time)  \(message.sender): \(message.text ?? "[\(message.type)]")")
+                        }
+                    }
+                    try? await chat.markRead()
+                }
+            }
+            for await line in Self.lines() where !line.isEmpty {
+                do {
+                    _ = try await chat.send(.text(line))
+                } catch {
+                    Output.error("not sent: \(error)")
+                }
+            }
+            await client.flushed()
+            printing.cancel()
+            states.cancel()
+            withExtendedLifetime(subscription) {}
+            await client.close()
+        }
+    }
+
+    /// The lines that are typed. Reading blocks, so it has a thread of its own.
+    private static func lines() -> AsyncStream<String> {
+        AsyncStream { continuation in
+            let thread = Thread {
+                while let line = readLine() { continuation.yield(line) }
+                continuation.finish()
+            }
+            thread.start()
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Foundation
+import Scrollback
+import ScrollbackWire
+
+struct Listen: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print every event as a line of JSON, until it is interrupted.",
+        discussion: "Reconnects by itself; what was missed in direct conversations and groups comes first, in order.")
+
+    @Option(name: .customLong("as"), help: "Who listens.", transform: ScrollbackCLI.user)
+    var user: UserID
+
+    @Option(help: "Hear this community channel or room in full; may be given several times.")
+    var subscribe: [String] = []
+
+    @Option(help: "Stop after so many events.")
+    var count: Int?
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        try await reporting {
+            let client = try await connection.client(for: user, store: nil)
+            let events = client.events
+            var subscriptions: [Conversation.Subscription] = []
+            for name in subscribe { subscriptions.append(client.conversation(try ConversationID(name)).subscribe()) }
+            try await client.connected()
+            Output.error("listening as \(user)")
+            var left = count
+            for await event in events {
+                show(event)
+                left = left.map { $0 - 1 }
+                if left == 0 { break }
+            }
+            withExtendedLifetime(subscriptions) {}
+            await client.close()
+        }
+    }
+
+    private func show(_ event: ClientEvent) {
+        Output.json { writer in
+            switch event {
+            case .message(let message):
+                writer.field("event", "message")
+                writer.key("message")
+                writer.object { message.writeMembers(to: &$0) }
+            case .transient(let message):
+                writer.field("event", "transient")
+                writer.key("message")
+                writer.object { message.writeMembers(to: &$0) }
+            case .changed(let message):
+                writer.field("event", "changed")
+                writer.key("message")
+                writer.object { message.writeMembers(to: &$0) }
+            case .read(let id, let user, let seq):
+                writer.field("event", "read")
+                writer.field("conversation", id)
+                writer.field("user", user)
+                writer.field("seq", seq)
+            case .member(let id, let user, let role):
+                writer.field("event", "member")
+                writer.field("conversation", id)
+                writer.field("user", user)
+                writer.field("role", role?.rawValue ?? "none")
+            case .conversation(let id, let isDeleted):
+                writer.field("event", "conversation")
+                writer.field("conversation", id)
+                writer.field("deleted", isDeleted)
+            case .missed(let count):
+                writer.field("event", "missed")
+                writer.field("count", count)
+            }
+        }
+    }
+}
