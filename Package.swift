@@ -122,5 +122,24 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(name: "ScrollbackModelTests", dependencies: ["ScrollbackModel"], swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackWireTests", dependencies: ["ScrollbackModel", "ScrollbackWire"],
+            exclude: ["Golden"], swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackSyncTests", dependencies: ["ScrollbackModel", "ScrollbackSync"], swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackEngineTests",
+            dependencies: ["ScrollbackEngine", "ScrollbackModel", "ScrollbackWire", "StoreConformance"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackSQLiteTests",
+            dependencies: [
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "StoreConformance",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackTestingTests", dependencies: ["Scrollback", "ScrollbackTesting"], swiftSettings: strict),
     ]
 )

@@ -61,9 +61,9 @@ extension SQLiteReader {
 }
 
 /// A filter as SQL, besides who was mentioned: that is read from the few messages that mention anybody.
-private struct FilterCondition {
-    var sql = ""
-    var values: [String] = []
+struct FilterCondition {
+    private(set) var sql = ""
+    private(set) var values: [String] = []
 
     init(_ filter: MessageFilter) {
         if let types = filter.types { add("type IN", types.map(\.rawValue)) }

@@ -43,4 +43,36 @@ extension SQLiteStore {
             }
         }
     }
+
+    /// What a pragma is set to on the writer's connection.
+    package func setting(_ pragma: String) throws -> String? {
+        try checkOpen()
+        return try translatingErrors {
+            try pool.writeWithoutTransaction { database in
+                try DatabaseValue.fetchOne(database, sql: "PRAGMA \(pragma)")?.storage.value.map { "\($0)" }
+            }
+        }
+    }
+
+    /// How SQLite carries out each statement: tests hold it to seeks.
+    package func plans() throws -> [(statement: String, steps: [String])] {
+        try readConnection { connection in
+            let filtered = [true, false].map { newestFirst in
+                let filter = MessageFilter(
+                    types: [.text], excludedTypes: [.notice], customTypes: ["a", nil], senders: ["a", "b"],
+                    mentionsMe: true)
+                return Query.messages(newestFirst: newestFirst, where: FilterCondition(filter).sql)
+            }
+            let kept = Query.allCases.filter { ![.beginRead, .beginWrite, .commit, .rollback].contains($0) }.map(\.sql)
+            return try (kept + filtered).map { sql in
+                var steps: [String] = []
+                try connection.run(once: "EXPLAIN QUERY PLAN \(sql)") { columns in
+                    columns.skip(3)
+                    steps.append(columns.text())
+                    return true
+                }
+                return (sql, steps)
+            }
+        }
+    }
 }

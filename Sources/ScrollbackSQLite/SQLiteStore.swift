@@ -100,15 +100,13 @@ package final class SQLiteStore: MessageStore {
             // Without GRDB's own transaction, whose statements are compiled anew each time.
             try pool.unsafeRead { database in
                 let connection = connection(database)
+                // How a snapshot ends changes nothing about what was read.
+                defer { connection.rollBack() }
                 do {
                     try connection.run(.beginRead)
-                    let answer = try body(connection)
-                    try connection.run(.commit)
-                    return answer
+                    return try body(connection)
                 } catch {
-                    let failure = ChatError(storage: error, on: database, "the store could not be read")
-                    connection.rollBack()
-                    throw failure
+                    throw ChatError(storage: error, on: database, "the store could not be read")
                 }
             }
         }

@@ -66,8 +66,7 @@ extension Driver {
         hasRefreshedToken = false
         core.connection.set(.online)
         do {
-            let (cursor, behind) = try await core.store.read { (try $0.cursor(), try $0.positionsBehind()) }
-            perform(resume.connected(cursor: cursor, behind: behind))
+            try await beginPass()
         } catch {
             return await failed(error)
         }
@@ -80,6 +79,13 @@ extension Driver {
         waiting = []
         await perform(outbox.connected(now: now))
         await sendReads()
+    }
+
+    /// Asks what moved since the last time.
+    func beginPass() async throws(ChatError) {
+        let (point, behind) = try await core.store.read { (try $0.syncPoint(), try $0.positionsBehind()) }
+        continuesPass = point.isInterrupted
+        perform(resume.connected(cursor: point.cursor, behind: behind))
     }
 
     /// The connection is gone, or could not be made.
@@ -113,6 +119,7 @@ extension Driver {
         generation += 1
         phase = .idle
         resume.disconnected()
+        core.setCurrency(isResumed: false, heard: [])
         readsInFlight = []
         learning = []
         let unanswered = requests.values

@@ -99,7 +99,7 @@ extension Driver {
                 }
                 core.events.send(.conversation(id, isDeleted: isDeleted))
             case .user: break
-            case .resync: perform(resume.connected(cursor: try await core.store.read { try $0.cursor() }))
+            case .resync: try await beginPass()
             }
         } catch {
             await failed(error)

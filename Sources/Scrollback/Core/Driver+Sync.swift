@@ -75,6 +75,7 @@ extension Driver {
         do {
             var reader = try JSONReader(try result.get())
             let window = try HeadWindow(from: &reader)
+            windowEndsPass = window.isDone
             perform(
                 resume.windowAnswered(
                     number, heads: window.heads, cursor: window.cursor, isDone: window.isDone))
@@ -85,16 +86,21 @@ extension Driver {
 
     func store(_ heads: [ConversationHead], _ cursor: String) async {
         do {
+            let endsPass = windowEndsPass
             let outcomes = try await core.store.write { writer in
                 // A deleted conversation's head is a stub that says so.
                 for head in heads where !head.isMember && head.head == 0 { try writer.forget(head.conversation) }
                 let outcomes = try writer.apply(heads.filter { $0.isMember || $0.head > 0 }.map { .head($0) })
-                try writer.saveCursor(cursor)
+                try writer.saveCursor(cursor, endsPass: endsPass)
                 return outcomes
             }
             core.changes.changed(Set(heads.map(\.conversation)))
             let behind = Dictionary(outcomes.map { ($0.conversation, $0.behind) }, uniquingKeysWith: { $1 })
             perform(resume.windowStored { behind[$0.conversation] ?? nil })
+            if endsPass {
+                if continuesPass { return try await beginPass() }
+                core.setCurrency(isResumed: true, heard: Set(subscriptions.keys))
+            }
             await applyReleased()
         } catch {
             await failed(error)

@@ -17,6 +17,9 @@ final class Driver {
     var backoff = Backoff()
     var hasRefreshedToken = false
     var token = ""
+    /// Whether the window under way is its pass's last, and whether that pass began on an earlier connection.
+    var windowEndsPass = false
+    var continuesPass = false
     /// Live events that may be applied.
     var released: [LiveEvent] = []
     var heartbeat = 30

@@ -121,7 +121,10 @@ extension LocalWriter {
                 edits.append(state.apply(head: head.state))
                 log.state = state
             } else {
-                log.state = LogState(adopting: head.state)
+                var state = LogState(adopting: head.state)
+                // To a new device nothing is missing: what was said before it came is history, read when it is looked at.
+                if try !reader.isSettled() { state.replayed = state.head }
+                log.state = state
                 var edit = LogEdit()
                 edit.needsSync = log.state?.isBehind ?? false
                 edits.append(edit)

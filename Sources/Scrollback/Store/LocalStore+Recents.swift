@@ -15,9 +15,27 @@ public struct RecentConversation: Hashable, Identifiable, Sendable {
     public var isMarkedUnread: Bool
 }
 
+/// How far a device has come with what moved on the server.
+package struct SyncPoint: Sendable {
+    package var cursor: String?
+    /// Whether the pass the cursor belongs to was not finished: what moved since it began may have been left out of it, so
+    /// another pass follows.
+    package var isInterrupted: Bool
+    package var isSettled: Bool
+}
+
 extension LocalReader {
-    package func cursor() throws -> String? {
-        try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'cursor'")
+    /// Where the next pass of `sync` begins, or the last one was interrupted.
+    package func syncPoint() throws -> SyncPoint {
+        SyncPoint(
+            cursor: try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'cursor'"),
+            isInterrupted: try Bool.fetchOne(db, sql: "SELECT value = 'interrupted' FROM meta WHERE key = 'pass'") ?? false,
+            isSettled: try isSettled())
+    }
+
+    /// Whether a pass was ever finished. Until then the device is new: it has missed nothing.
+    func isSettled() throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'settled')") ?? false
     }
 
     /// The newest conversations, pinned ones first.
@@ -55,9 +73,12 @@ extension LocalReader {
 }
 
 extension LocalWriter {
-    /// Where the last window of `sync` ended, and whether the pass it belongs to did.
-    package func saveCursor(_ cursor: String) throws {
-        try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('cursor', ?)", arguments: [cursor])
+    /// Keeps where the last window of `sync` ended, and whether the pass it belongs to did.
+    package func saveCursor(_ cursor: String, endsPass: Bool) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO meta VALUES ('cursor', ?), ('pass', ?)",
+            arguments: [cursor, endsPass ? "done" : "interrupted"])
+        if endsPass { try db.execute(sql: "INSERT OR IGNORE INTO meta VALUES ('settled', 'yes')") }
     }
 
     /// Forgets a conversation that is not there any more; what is to be sent stays and will be refused by name.

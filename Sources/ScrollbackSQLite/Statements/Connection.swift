@@ -181,6 +181,8 @@ struct Columns {
         self.statement = statement
     }
 
+    mutating func skip(_ count: CInt) { index += count }
+
     mutating func integer() -> Int64 {
         index += 1
         return sqlite3_column_int64(statement, index)

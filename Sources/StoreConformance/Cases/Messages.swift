@@ -127,8 +127,8 @@ extension StoreConformance {
                 try store.append(log, to: &row, commit)
             }
             try store.read { (store: any StoreReader) in
-                func below(_ seq: Seq) throws -> Seq? { try store.message(atOrBelow: seq, in: row.number)?.seq }
-                func at(_ seq: Seq) throws -> Seq? { try store.message(at: seq, in: row.number)?.seq }
+                let below = { (seq: Seq) in try store.message(atOrBelow: seq, in: row.number)?.seq }
+                let at = { (seq: Seq) in try store.message(at: seq, in: row.number)?.seq }
                 for seq: Seq in [-1, 0, 1, 2] {
                     try expect(try below(seq) == nil, "a message lies at or below \(seq)")
                     try expect(try at(seq) == nil, "a message lies at \(seq)")

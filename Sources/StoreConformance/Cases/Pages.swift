@@ -76,7 +76,7 @@ extension StoreConformance {
             let types = Set((0..<100).map { MessageType(rawValue: "app:\($0)") })
             let customTypes = Set((0..<100).map { Optional("type \($0)") })
             try store.read { (store: any StoreReader) in
-                func count(_ filter: MessageFilter) throws -> Int {
+                let count = { (filter: MessageFilter) in
                     try store.messages(
                         in: row.number, 1...20, newestFirst: true, limit: 100, filter: filter, reader: "alice"
                     ).count

@@ -1,0 +1,157 @@
+public import Foundation
+public import Scrollback
+import ScrollbackEngine
+import ScrollbackWire
+import Synchronization
+
+/// A world without a network, for an app's tests: a server in memory and clients that talk to it, whose connections can be
+/// cut and whose clock can be moved.
+///
+/// The server is the real engine over a store in memory; the clients are the real SDK. Nothing sleeps and nothing listens.
+public final class ChatWorld: Sendable {
+    let server: MemoryServer
+    private let time: WorldClock
+    private let clients = Mutex<[ChatClient]>([])
+
+    /// A world with some users. Any other user may have a client too.
+    ///
+    /// - Parameter users: who has a profile from the beginning.
+    public init(users: [UserID] = []) throws {
+        let time = WorldClock()
+        self.time = time
+        server = try MemoryServer(clock: { time.now })
+        for user in users {
+            server.engine.putUser(
+                user, ProfileChange(name: user.text.capitalized), by: Caller(user: user)
+            ) { _ in }
+        }
+    }
+
+    // MARK: Clients
+
+    /// A connected client of a user; each call is another device.
+    ///
+    /// - Parameter store: where it keeps what it knows; a directory survives the client.
+    public func client(
+        _ user: UserID, store: ChatClient.Configuration.Store = .inMemory
+    ) async throws(ChatError) -> ChatClient {
+        let client = try await disconnectedClient(user, store: store)
+        client.connect()
+        return client
+    }
+
+    /// A client that waits for `connect()`.
+    public func disconnectedClient(
+        _ user: UserID, store: ChatClient.Configuration.Store = .inMemory
+    ) async throws(ChatError) -> ChatClient {
+        guard let address = URL(string: "http://world.invalid") else {
+            throw ChatError(.internalError, "the world has no address")
+        }
+        var configuration = ChatClient.Configuration(
+            server: address, user: user, store: store, token: { user.text })
+        configuration.transport = MemoryTransport(server: server, user: user)
+        configuration.clock = { [time] in time.now }
+        let client = try await ChatClient.open(configuration)
+        clients.withLock { $0.append(client) }
+        return client
+    }
+
+    // MARK: Network and time
+
+    /// Cuts a user's connections, and refuses new ones until ``goOnline(_:)``.
+    public func goOffline(_ user: UserID) {
+        server.setReachable(false, for: user)
+    }
+
+    /// Lets a user's clients connect again, and tells them so.
+    public func goOnline(_ user: UserID) {
+        server.setReachable(true, for: user)
+        for client in clients.withLock({ $0 }) where client.user == user { client.retryConnection() }
+    }
+
+    /// Cuts a user's connections just before the answer to their next send would arrive, once.
+    public func loseNextAcknowledgement(of user: UserID) {
+        server.loseNextAcknowledgement(of: user)
+    }
+
+    /// Moves the clock on.
+    public func advance(by seconds: TimeInterval) {
+        time.advance(by: seconds)
+    }
+
+    // MARK: What is there
+
+    /// Makes a group, with the first member as its owner.
+    public func makeGroup(_ name: Identifier, members: [UserID]) async throws(ChatError) {
+        guard let owner = members.first else { throw ChatError(.invalidParameter, "a group needs a member") }
+        try await server.perform { engine, completion in
+            engine.putConversation(
+                .group(name), ConversationSettings(name: name.text, members: members), by: Caller(user: owner),
+                completion: completion)
+        }
+    }
+
+    /// Puts somebody into a group or community, or takes them out.
+    public func setMember(
+        _ user: UserID, of conversation: ConversationID, _ isMember: Bool
+    ) async throws(ChatError) {
+        let admin = Caller(user: "admin", isAdmin: true)
+        if isMember {
+            try await server.perform { engine, completion in
+                engine.putMember(user, role: nil, of: conversation, by: admin, completion: completion)
+            }
+        } else {
+            try await server.perform { engine, completion in
+                engine.removeMember(user, from: conversation, by: admin, completion: completion)
+            }
+        }
+    }
+
+    /// Makes a community with channels.
+    public func makeCommunity(
+        _ name: Identifier, channels: [Identifier], members: [UserID]
+    ) async throws(ChatError) {
+        let admin = Caller(user: "admin", isAdmin: true)
+        try await server.perform { engine, completion in
+            engine.putConversation(
+                .community(name), ConversationSettings(name: name.text, members: members), by: admin,
+                completion: completion)
+        }
+        for channel in channels {
+            try await server.perform { engine, completion in
+                engine.putConversation(
+                    .community(name, channel: channel), ConversationSettings(name: channel.text), by: admin,
+                    completion: completion)
+            }
+        }
+    }
+
+    /// What the server has of a conversation, oldest first, whoever may see it.
+    public func messages(in conversation: ConversationID) throws -> [Message] {
+        var messages: [Message] = []
+        var query = HistoryQuery(.earliest, limit: 100, sort: .oldestFirst)
+        let admin = Caller(user: "admin", isAdmin: true)
+        while true {
+            let page = try server.engine.history(of: conversation, query, by: admin)
+            messages += page.messages
+            guard let next = page.newer else { return messages }
+            query = HistoryQuery(.cursor(next), limit: 100)
+        }
+    }
+
+    /// Closes every client.
+    public func close() async {
+        for client in clients.withLock({ $0 }) { await client.close() }
+    }
+}
+
+/// A clock that moves when it is told to, and a little by itself, so that no two readings are the same.
+private final class WorldClock: Sendable {
+    private let offset = Mutex<TimeInterval>(0)
+
+    var now: Date { Date().addingTimeInterval(offset.withLock { $0 }) }
+
+    func advance(by seconds: TimeInterval) {
+        offset.withLock { $0 += seconds }
+    }
+}

@@ -1,0 +1,95 @@
+import Dispatch
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+
+/// Opens connections that are two queues.
+struct MemoryTransport: Transport {
+    let server: MemoryServer
+    let user: UserID
+
+    func open(
+        _ url: URL, events: @escaping @Sendable (TransportEvent) -> Void
+    ) async throws(ChatError) -> any TransportConnection {
+        try server.connect(user, events: events)
+    }
+}
+
+/// A client's end of a connection. What one side says reaches the other later, in order, on the connection's own queue.
+final class MemoryConnection: TransportConnection {
+    let user: UserID
+    private let server: MemoryServer
+    private let events: @Sendable (TransportEvent) -> Void
+    private let queue = DispatchQueue(label: "scrollback.world.connection")
+    private let session = Mutex<Session?>(nil)
+    private let isCut = Atomic<Bool>(false)
+
+    init(
+        server: MemoryServer, user: UserID, services: SessionServices,
+        events: @escaping @Sendable (TransportEvent) -> Void
+    ) {
+        self.server = server
+        self.user = user
+        self.events = events
+        let end = ServerEnd(connection: self)
+        session.withLock { $0 = Session(services: services, lane: end, outlet: end) }
+    }
+
+    /// The cable is pulled: neither side hears the other any more.
+    func cut(_ closure: TransportClosure = TransportClosure(reason: "the connection was cut")) {
+        guard !isCut.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        server.disconnected(self)
+        queue.async { [self] in
+            let session = session.withLock { session in
+                defer { session = nil }
+                return session
+            }
+            session?.disconnected()
+            events(.closed(closure))
+        }
+    }
+
+    func send(_ frame: [UInt8]) {
+        queue.async { [self] in
+            guard !isCut.load(ordering: .acquiring) else { return }
+            session.withLock { $0 }?.receive(frame)
+        }
+    }
+
+    func close() {
+        cut(TransportClosure(code: 1000, reason: "closed by the client"))
+    }
+
+    fileprivate func arrive(_ frame: [UInt8]) {
+        queue.async { [self] in
+            guard !isCut.load(ordering: .acquiring) else { return }
+            if server.mustLose(frame, to: user) { return cut() }
+            events(.frame(frame))
+        }
+    }
+}
+
+/// The server's end, and a lane of one connection.
+private final class ServerEnd: SessionOutlet, Lane {
+    private let connection: MemoryConnection
+
+    init(connection: MemoryConnection) {
+        self.connection = connection
+    }
+
+    func send(_ frame: [UInt8]) {
+        connection.arrive(frame)
+    }
+
+    func close(_ reason: CloseReason, _ text: String) {
+        connection.cut(TransportClosure(code: reason.rawValue, reason: text))
+    }
+
+    func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?) {
+        for case let session as Session in connections where Origin(session) != origin {
+            session.outlet.send(frame)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Dispatch
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+
+/// The engine over a store in memory, and the connections to it.
+final class MemoryServer: Sendable {
+    let engine: Engine
+    private let services: SessionServices
+    private let state = Mutex(State())
+
+    private struct State {
+        var unreachable: Set<UserID> = []
+        var losesAcknowledgement: Set<UserID> = []
+        var connections: [ObjectIdentifier: MemoryConnection] = [:]
+    }
+
+    init(clock: @escaping @Sendable () -> Date) throws {
+        let engine = try Engine(store: MemoryStore(generation: UInt64.random(in: .min ... .max)), clock: clock)
+        self.engine = engine
+        services = SessionServices(
+            engine: engine,
+            verify: { token, completion in
+                completion(
+                    Result { (caller: Caller(user: try UserID(token)), expiresAt: nil) }
+                        .mapError(ChatError.init(wrapping:)))
+            },
+            offload: { work in DispatchQueue.global().async(execute: work) })
+    }
+
+    func connect(
+        _ user: UserID, events: @escaping @Sendable (TransportEvent) -> Void
+    ) throws(ChatError) -> MemoryConnection {
+        let isReachable = state.withLock { !$0.unreachable.contains(user) }
+        guard isReachable else { throw ChatError(.unreachable, "\(user) is offline in this world") }
+        let connection = MemoryConnection(server: self, user: user, services: services, events: events)
+        state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
+        return connection
+    }
+
+    func disconnected(_ connection: MemoryConnection) {
+        state.withLock { _ = $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }
+    }
+
+    func setReachable(_ isReachable: Bool, for user: UserID) {
+        let cut = state.withLock { state in
+            if isReachable {
+                state.unreachable.remove(user)
+                return [MemoryConnection]()
+            }
+            state.unreachable.insert(user)
+            return state.connections.values.filter { $0.user == user }
+        }
+        for connection in cut { connection.cut() }
+    }
+
+    func loseNextAcknowledgement(of user: UserID) {
+        state.withLock { _ = $0.losesAcknowledgement.insert(user) }
+    }
+
+    /// Whether an answer to a send is the one to be lost.
+    func mustLose(_ frame: [UInt8], to user: UserID) -> Bool {
+        guard state.withLock({ $0.losesAcknowledgement.contains(user) }),
+            case .result(_, let body)? = try? ServerFrame.decode(frame), var reader = try? JSONReader(body),
+            (try? SendResult(from: &reader)) != nil
+        else { return false }
+        return state.withLock { $0.losesAcknowledgement.remove(user) != nil }
+    }
+
+    func perform<Answer: Sendable>(
+        _ body: (Engine, @escaping Engine.Completion<Answer>) -> Void
+    ) async throws(ChatError) {
+        let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
+            body(engine) { continuation.resume(returning: $0) }
+        }
+        _ = try result.get()
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+import Testing
+
+/// What a session wrote to its socket.
+final class RecordingOutlet: SessionOutlet {
+    struct State {
+        var frames: [[UInt8]] = []
+        var closes: [CloseReason] = []
+    }
+
+    private let state = Mutex(State())
+
+    func send(_ frame: [UInt8]) { state.withLock { $0.frames.append(frame) } }
+    func close(_ reason: CloseReason, _ text: String) { state.withLock { $0.closes.append(reason) } }
+
+    var frames: [ServerFrame] {
+        get throws { try state.withLock { $0.frames }.map { try ServerFrame.decode($0) } }
+    }
+    var closes: [CloseReason] { state.withLock { $0.closes } }
+
+    func forget() { state.withLock { $0.frames = [] } }
+}
+
+/// Hands every frame over at once.
+final class DirectLane: Lane {
+    func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?) {
+        for connection in connections {
+            guard let session = connection as? Session, origin != Origin(session) else { continue }
+            (session.outlet as? RecordingOutlet)?.send(frame)
+        }
+    }
+}
+
+/// Work that is carried out at once, or when a test says so.
+final class Desk: Sendable {
+    private struct State {
+        var isHeld = false
+        var jobs: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    func take(_ job: @escaping @Sendable () -> Void) {
+        let isHeld = state.withLock { state in
+            if state.isHeld { state.jobs.append(job) }
+            return state.isHeld
+        }
+        if !isHeld { job() }
+    }
+
+    func hold() { state.withLock { $0.isHeld = true } }
+
+    func release() {
+        let jobs = state.withLock { state in
+            state.isHeld = false
+            defer { state.jobs = [] }
+            return state.jobs
+        }
+        for job in jobs { job() }
+    }
+}
+
+/// The doors of a world: how sessions are verified and where their work is done.
+final class Doors: Sendable {
+    let world: World
+    let verifier = Desk()
+    let offload = Desk()
+    let services: SessionServices
+    private let lane = DirectLane()
+
+    init(_ world: World, allowance: SendAllowance? = nil) {
+        self.world = world
+        services = SessionServices(
+            engine: world.engine,
+            verify: { [verifier, clock = world.clock] token, completion in
+                verifier.take { completion(Self.verify(token, now: clock.now)) }
+            },
+            offload: { [offload] job in offload.take(job) }, heartbeat: 30, allowance: allowance)
+    }
+
+    /// Tokens are `USER`, `USER for SECONDS`, `admin USER`, `old`, `forged`.
+    private static func verify(_ token: String, now: Date) -> SessionServices.Verified {
+        let words = token.split(separator: " ").map(String.init)
+        switch (words.count, words[0]) {
+        case (1, "old"): return .failure(ChatError(.tokenExpired, "the token expired"))
+        case (1, "forged"): return .failure(ChatError(.invalidToken, "the signature is wrong"))
+        case (2, "admin"): return .success((Caller(user: UserID(known: words[1]), isAdmin: true), nil))
+        case (3, let user):
+            return .success((Caller(user: UserID(known: user)), now.addingTimeInterval(Double(words[2]) ?? 0)))
+        default: return .success((Caller(user: UserID(known: words[0])), nil))
+        }
+    }
+
+    /// A connection that said nothing yet.
+    func connect() -> Device { Device(services, lane) }
+
+    /// A connection that said hello.
+    func device(_ token: String, _ name: String = "phone") -> Device {
+        let device = connect()
+        device.hello(token, name)
+        return device
+    }
+}
+
+/// The other end of a session's socket.
+final class Device: Sendable {
+    let session: Session
+    let outlet = RecordingOutlet()
+    private let lastRef = Mutex<Int64>(0)
+
+    init(_ services: SessionServices, _ lane: any Lane) {
+        session = Session(services: services, lane: lane, outlet: outlet)
+    }
+
+    func hello(_ token: String, _ device: String = "phone") {
+        session.receive(ClientFrame.hello(.init(token: token, device: device, cursor: nil)).encoded())
+    }
+
+    func receive(_ text: String) { session.receive(Array(text.utf8)) }
+
+    @discardableResult
+    func request(_ request: ClientRequest) -> Int64 {
+        let ref = lastRef.withLock { last in
+            last += 1
+            return last
+        }
+        session.receive(ClientFrame.request(ref: ref, request).encoded())
+        return ref
+    }
+
+    /// What was answered to a request, by its members.
+    func answer<Value>(_ ref: Int64, _ read: (inout JSONReader) throws -> Value) throws -> Value {
+        for case .result(ref, let body) in try outlet.frames {
+            var reader = try JSONReader(body)
+            return try read(&reader)
+        }
+        if let error = try error(ref) { throw error }
+        throw ChatError(.internalError, "request \(ref) was not answered")
+    }
+
+    func error(_ ref: Int64?) throws -> ChatError? {
+        for case .error(ref, let error) in try outlet.frames { return error }
+        return nil
+    }
+
+    /// The events it heard, in order.
+    var events: [ServerEvent] {
+        get throws {
+            try outlet.frames.compactMap { frame in
+                if case .event(let event) = frame { return event }
+                return nil
+            }
+        }
+    }
+
+    /// The messages it heard.
+    var messages: [Message] {
+        get throws {
+            try events.compactMap { event in
+                if case .message(let message) = event { return message }
+                return nil
+            }
+        }
+    }
+
+    var texts: [String] { get throws { try messages.map { $0.text ?? "" } } }
+    var closes: [CloseReason] { outlet.closes }
+    var isWelcome: Bool {
+        get throws {
+            if case .welcome = try outlet.frames.first { return true }
+            return false
+        }
+    }
+}

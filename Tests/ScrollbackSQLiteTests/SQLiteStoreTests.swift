@@ -1,0 +1,125 @@
+import Foundation
+import GRDB
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import Testing
+
+@Suite struct SQLiteStoreTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private var file: URL { folder.url.appending(component: SQLiteStore.fileName) }
+
+    @Test func `A commit is on disk when it is acknowledged`() throws {
+        let store = try SQLiteStore(directory: folder.url)
+        #expect(try store.setting("journal_mode") == "wal")
+        #expect(try store.setting("synchronous") == "2")
+        #expect(try store.setting("temp_store") == "2")
+        #expect(try store.setting("cache_size") == "-65536")
+        #expect(try store.setting("wal_autocheckpoint") == "20000")
+    }
+
+    @Test func `Each statement seeks in a key`() throws {
+        let store = try SQLiteStore(directory: folder.url)
+        let plans = try store.plans()
+        #expect(plans.count == 34)
+        for (statement, steps) in plans {
+            for step in steps {
+                #expect(!step.contains("SCAN"), "\(statement)\n\(steps)")
+                #expect(!step.contains("TEMP B-TREE"), "\(statement)\n\(steps)")
+            }
+        }
+        func step(_ beginning: String) -> [String] { plans.first { $0.statement.hasPrefix(beginning) }?.steps ?? [] }
+        let page = plans.filter { $0.statement.contains("FROM message") && $0.statement.contains("BETWEEN") }
+        #expect(page.count == 4)
+        for plan in page {
+            #expect(plan.steps == ["SEARCH message USING PRIMARY KEY (conversation=? AND seq>? AND seq<?)"])
+        }
+        #expect(
+            plans.first { $0.statement.contains("FROM message WHERE conversation = ? AND id = ?") }?.steps
+                == ["SEARCH message USING INDEX message_id (conversation=? AND id=?)"])
+        #expect(
+            plans.first { $0.statement.contains("FROM member WHERE user = ?") }?.steps
+                == ["SEARCH member USING INDEX member_user (user=?)"])
+        #expect(
+            step("SELECT seq FROM mention").filter { $0.hasPrefix("SEARCH") }
+                == Array(repeating: "SEARCH mention USING PRIMARY KEY (conversation=? AND user=? AND seq>?)", count: 2))
+        #expect(
+            plans.first { $0.statement.contains("part > ?") }?.steps
+                == [
+                    "SEARCH conversation USING INDEX sqlite_autoindex_conversation_1 (kind=? AND target=? AND part>?)"
+                ])
+    }
+
+    @Test func `A second store on the same directory is refused until the first is closed`() throws {
+        let store = try SQLiteStore(directory: folder.url)
+        let error = #expect(throws: ChatError.self) { try SQLiteStore(directory: folder.url) }
+        #expect(error?.message.contains("in use by another process") == true)
+        try store.close()
+        try store.close()
+        try SQLiteStore(directory: folder.url).close()
+    }
+
+    @Test func `A closed store refuses, and a released one is closed`() throws {
+        let store = try SQLiteStore(directory: folder.url)
+        try store.close()
+        #expect(throws: ChatError(.shuttingDown, "the store is closed")) { try store.read { _ in } }
+        #expect(throws: ChatError(.shuttingDown, "the store is closed")) { try store.write { _, _ in } }
+        do { _ = try SQLiteStore(directory: folder.url) }
+        _ = try SQLiteStore(directory: folder.url)
+    }
+
+    @Test func `A file of a newer version is refused by the names of both`() throws {
+        try SQLiteStore(directory: folder.url).close()
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('2'), ('12')") }
+        try queue.close()
+        let error = #expect(throws: ChatError.self) { try SQLiteStore(directory: folder.url) }
+        #expect(error?.message.contains("has schema 12, and this version of the server knows schemas up to 1") == true)
+    }
+
+    @Test func `What a store knows is there when it is opened again`() throws {
+        var store = try SQLiteStore(directory: folder.url)
+        let generation = store.generation
+        try store.write { store, commit in
+            for (name, time) in [("a", UInt64(1) << 63 | 5), ("b", 7), ("c", 1 << 62)] as [(Identifier, UInt64)] {
+                var row = ConversationRow(id: .group(name), salt: 1, createdAt: Date())
+                row.timetoken = Timetoken(rawValue: time)
+                row.moved = commit
+                try store.put(&row)
+            }
+        }
+        // Commits that touch no conversation have numbers too, which devices may hold.
+        for _ in 0..<3 { try store.write { store, _ in try store.put(UserRow(profile: UserProfile(id: "alice"))) } }
+        try store.close()
+
+        store = try SQLiteStore(directory: folder.url)
+        #expect(store.generation == generation)
+        #expect(store.moved == 4)
+        #expect(store.newest == Timetoken(rawValue: 1 << 63 | 5))
+        #expect(try store.write { _, commit in commit } == 5)
+    }
+
+    @Test func `Two stores have different generations`() throws {
+        let other = try TemporaryFolder()
+        #expect(
+            try SQLiteStore(directory: folder.url).generation != SQLiteStore(directory: other.url).generation)
+    }
+
+    @Test func `A checkpoint moves everything into the main file`() throws {
+        let store = try SQLiteStore(directory: folder.url)
+        var workload = try Workload(store, seed: 1)
+        workload.run(steps: 50)
+        let before = try store.sizes()
+        #expect(before.wal > 0)
+        #expect(before.free > 0)
+        try store.checkpoint()
+        let after = try store.sizes()
+        #expect(after.wal == 0)
+        #expect(after.database > before.database)
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import GRDB
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import Testing
+
+@Suite struct VerifyTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    func `What the engine writes is sound`(seed: UInt64) throws {
+        let store = try SQLiteStore(directory: folder.url)
+        var workload = try Workload(store, seed: seed)
+        workload.run(steps: 600)
+        var last: VerifyProgress?
+        #expect(try store.verify { last = $0 } == [])
+        let progress = try #require(last)
+        #expect(progress.conversations == progress.totalConversations)
+        #expect(progress.conversations > 5)
+        #expect(progress.messages > 100)
+    }
+
+    @Test(arguments: Damage.all)
+    func `Damage is found and named`(damage: Damage) throws {
+        var store = try SQLiteStore(directory: folder.url)
+        let engine = try Engine(store: store, execution: .inline)
+        engine.putConversation(
+            .group("a"), ConversationSettings(members: ["alice", "bob"]), by: Caller(user: "admin", isAdmin: true)
+        ) { _ = $0 }
+        for number: UInt64 in 1...10 {
+            let submission = Submission(
+                id: MessageID(high: 1, low: number), content: .text("hello"),
+                attributes: MessageAttributes(mentions: number == 5 ? .users(["alice"]) : nil))
+            engine.send(submission, to: .group("a"), by: Caller(user: number % 3 == 0 ? "alice" : "bob")) { _ = $0 }
+        }
+        #expect(try store.verify { _ in } == [])
+        try store.close()
+
+        let queue = try DatabaseQueue(path: folder.url.appending(component: SQLiteStore.fileName).path)
+        try queue.write { database in
+            try database.execute(sql: damage.sql)
+            #expect(database.changesCount > 0)
+        }
+        try queue.close()
+        store = try SQLiteStore(directory: folder.url)
+        let findings = try store.verify { _ in }
+        #expect(findings.contains { $0.contains(damage.finding) }, "\(findings)")
+    }
+
+    @Test func `A page of garbage is found`() throws {
+        let store = try SQLiteStore(directory: folder.url)
+        var workload = try Workload(store, seed: 1)
+        workload.run(steps: 300)
+        try store.checkpoint()
+        let size = try store.sizes().database
+        try store.close()
+        let file = try FileHandle(forUpdating: folder.url.appending(component: SQLiteStore.fileName))
+        try file.seek(toOffset: UInt64(size) - 4096)
+        try file.write(contentsOf: Data(repeating: 0xFE, count: 4096))
+        try file.close()
+        let findings = try SQLiteStore(directory: folder.url).verify { _ in }
+        #expect(findings.first?.contains("the file is damaged") == true, "\(findings)")
+    }
+}
+
+/// A way to break a store of one group with ten messages, of which alice wrote every third, and bob the others.
+struct Damage: Sendable, CustomTestStringConvertible {
+    var sql: String
+    var finding: String
+
+    var testDescription: String { sql }
+
+    static let all: [Damage] = [
+        Damage(sql: "DELETE FROM message WHERE seq = 4", finding: "message 4 is missing"),
+        Damage(sql: "DELETE FROM message WHERE seq IN (4, 5)", finding: "messages 4 to 5 are missing"),
+        Damage(sql: "DELETE FROM message WHERE seq = 10", finding: "the head is 10, and the newest message 9"),
+        Damage(sql: "UPDATE message SET n = 7 WHERE seq = 6", finding: "message 6 has the running number 7, not 6"),
+        Damage(sql: "UPDATE message SET type = 'notice' WHERE seq = 6", finding: "running number 6, not 5"),
+        Damage(sql: "UPDATE message SET flags = 2 WHERE seq = 6", finding: "running number 6, not 5"),
+        Damage(
+            sql: "UPDATE message SET timetoken = (SELECT timetoken FROM message WHERE seq = 5) WHERE seq = 6",
+            finding: "message 6 has the time"),
+        Damage(sql: "UPDATE conversation SET n = 9", finding: "the running number is 9, and the newest message's 10"),
+        Damage(sql: "UPDATE conversation SET timetoken = timetoken + 1", finding: "the newest time is"),
+        Damage(sql: "UPDATE conversation SET firstSeq = 2", finding: "lies below the first place"),
+        Damage(sql: "UPDATE message SET id = x'00' WHERE seq = 3", finding: "id is not sixteen bytes"),
+        Damage(sql: "UPDATE member SET readN = 3 WHERE user = 'bob'", finding: "bob's read number"),
+        Damage(sql: "UPDATE member SET readSeq = 11 WHERE user = 'bob'", finding: "bob's read place 11 is not in 0...10"),
+        Damage(sql: "UPDATE member SET joinN = 1 WHERE user = 'bob'", finding: "bob's join number at 0 is 1"),
+        Damage(
+            sql: "INSERT INTO span VALUES (1, 'alice', 5, 7), (1, 'alice', 6, NULL)",
+            finding: "alice's membership from 5 begins before the one before it ended"),
+        Damage(
+            sql: #"UPDATE span SET joined = 5, "left" = 4 WHERE user = 'alice'"#,
+            finding: "alice's membership from 5 ended before, at 4"),
+        Damage(
+            sql: "UPDATE hidden SET lowerSeq = 2, lowerN = 1 WHERE user = 'alice' AND lowerSeq = 3",
+            finding: "alice's own run 2 to 3 has messages of others"),
+        Damage(
+            sql: "UPDATE hidden SET upperN = upperN + 1 WHERE user = 'alice' AND lowerSeq = 3",
+            finding: "alice's own run 3 to 3 has the numbers 2 to 4, and the log 2 to 3"),
+        Damage(
+            sql: "INSERT INTO hidden VALUES (1, 'alice', 4, 6, 3, 6)", finding: "alice's own run 6 to 6 begins before"),
+        Damage(
+            sql: "UPDATE hidden SET upperSeq = 11 WHERE user = 'alice' AND lowerSeq = 9",
+            finding: "alice's own run 9 to 11 is not a run of this log"),
+        Damage(sql: "UPDATE mention SET seq = 12", finding: "a mention points at message 12, which is not there"),
+        Damage(sql: "UPDATE mention SET sender = 'carol'", finding: "the mention at 5 says it was sent by carol"),
+        Damage(sql: "DELETE FROM conversation", finding: "has rows of a conversation 1 that is not there"),
+    ]
+}

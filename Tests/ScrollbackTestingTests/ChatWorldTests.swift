@@ -1,0 +1,88 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+@Suite("A world without a network")
+struct ChatWorldTests {
+    @Test("A message reaches the other person and both devices of its sender")
+    func messageReachesEverybody() async throws {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        let phone = try await world.client("alice")
+        let laptop = try await world.client("alice")
+        let bob = try await world.client("bob")
+
+        let sent = try await phone.conversation(.direct("bob")).send(.text("hello")).delivered()
+        #expect(sent.seq == 1)
+        #expect(try await eventually { try await bob.texts(in: .direct("alice")) == ["hello"] })
+        #expect(try await eventually { try await laptop.texts(in: .direct("bob")) == ["hello"] })
+        #expect(try await eventually { try await bob.recents.view().totalUnread == 1 })
+        #expect(try await phone.recents.view().totalUnread == 0)
+
+        try await bob.conversation(.direct("alice")).markRead()
+        #expect(try await bob.recents.view().totalUnread == 0)
+        await world.close()
+    }
+
+    @Test("History 13: an own message sent after being away reads nothing of what came meanwhile")
+    func ownMessageReadsNothing() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        let other = try await world.client("alice")
+        let bob = try await world.client("bob")
+        let group = ConversationID.group("swift")
+        _ = try await bob.conversation(group).send(.text("first")).delivered()
+        #expect(try await eventually { try await alice.texts(in: group) == ["first"] })
+        try await alice.conversation(group).markRead()
+        #expect(try await eventually { try await other.conversation(group).recent()?.unread == 0 })
+
+        world.goOffline("alice")
+        let queued = try await alice.conversation(group).send(.text("ok"))
+        for number in 1...50 {
+            try await bob.conversation(group).send(
+                .text("message \(number)"), mentioning: number == 25 ? .users(["alice"]) : nil)
+        }
+        await bob.flushed()
+        world.goOnline("alice")
+        #expect(try await queued.delivered().seq == 52)
+        for device in [alice, other] {
+            #expect(try await eventually { try await device.conversation(group).recent()?.unread == 50 })
+            #expect(try await eventually { try await device.conversation(group).recent()?.mentions == 1 })
+        }
+        try await other.conversation(group).markRead()
+        #expect(try await eventually { try await alice.conversation(group).recent()?.unread == 0 })
+        for device in [alice, other, bob] { #expect(try await device.verifyIntegrity() == []) }
+        await world.close()
+    }
+
+    @Test("A lost acknowledgement makes no second message")
+    func lostAcknowledgement() async throws {
+        let world = try ChatWorld()
+        let alice = try await world.client("alice")
+        _ = try await alice.conversation(.direct("bob")).send(.text("one")).delivered()
+        world.loseNextAcknowledgement(of: "alice")
+        let sending = try await alice.conversation(.direct("bob")).send(.text("two"))
+        #expect(try await sending.delivered().seq == 2)
+        #expect(try world.messages(in: .direct(between: "alice", and: "bob")).map(\.text) == ["one", "two"])
+        #expect(try await alice.texts(in: .direct("bob")) == ["one", "two"])
+        await world.close()
+    }
+}
+
+extension ChatClient {
+    /// The texts of a conversation on this device, oldest first.
+    func texts(in id: ConversationID) async throws -> [String] {
+        try await conversation(id).history(.earliest, limit: 100, sort: .oldestFirst, from: .local).messages
+            .compactMap(\.text)
+    }
+}
+
+/// Waits until something holds, a few seconds at most.
+func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+    for _ in 0..<400 {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+}
