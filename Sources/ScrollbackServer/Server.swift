@@ -40,6 +40,10 @@ package struct Server: Sendable {
         engine = try Engine(store: store, observe: { metrics.record($0) })
         tokens = try await TokenService(directory: options.directory)
         try await Self.makeAdminKey(in: options.directory, tokens)
+        if options.makesDemo {
+            var demo = DemoCommunity(engine: engine, now: Date())
+            try await demo.make()
+        }
     }
 
     private static func makeAdminKey(in directory: URL, _ tokens: TokenService) async throws {

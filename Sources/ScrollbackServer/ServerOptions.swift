@@ -17,6 +17,8 @@ package struct ServerOptions: Sendable {
     package var heartbeat = 30
     /// How many bytes may wait for a connection that does not read, before it is closed with 4008.
     package var outboundBytes = 1 << 20
+    /// Whether a small community to look at is made where there is none.
+    package var makesDemo = false
     /// Threads that read the store.
     package var readers = 4
 

@@ -44,6 +44,9 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "How much is logged: trace, debug, info, notice, warning or error (default: info).")
     var logLevel: String?
 
+    @Flag(help: "Make a small community to look at, where there is none, and say what to try.")
+    var demo = false
+
     @Flag(help: "Print the address as a JSON object.")
     var json = false
 
@@ -75,15 +78,31 @@ struct Serve: AsyncParsableCommand {
                 handler.logLevel = level
                 return handler
             }
+            options.makesDemo = demo
             let isJSON = json
+            let hints = demo ? hints(options) : []
             try await Server(options, logger: Logger(label: "scrollback")).run { address in
                 if isJSON {
                     Output.json { $0.field("listening", address) }
                 } else {
                     Output.line("listening on \(address)")
+                    for hint in hints { Output.line(hint) }
                 }
             }
         }
+    }
+
+    /// Three things to try, as they can be typed in another terminal.
+    private func hints(_ options: ServerOptions) -> [String] {
+        let program = CommandLine.arguments.first ?? "scrollback"
+        let server = options.port == 8080 ? "" : " --server http://127.0.0.1:\(options.port)"
+        let data = options.directory.relativePath == "./scrollback-data" ? "" : " --data \(options.directory.relativePath)"
+        return [
+            "", "Three things to try, in another terminal:",
+            "  \(program) chat group:albatross --as alice\(server)\(data)",
+            "  \(program) history community:harbour/general --as bob --limit 10\(server)\(data)",
+            "  \(program) recents --as alice\(server)\(data)", "",
+        ]
     }
 
     private func readSettings() async throws -> ConfigReader {

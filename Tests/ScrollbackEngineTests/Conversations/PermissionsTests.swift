@@ -1,0 +1,303 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Testing
+
+@Suite("Permissions")
+struct PermissionsTests {
+    /// Who tries.
+    enum Person: String, CaseIterable, Sendable {
+        case owner, moderator, member, left, none, admin
+    }
+
+    struct Cell: CustomStringConvertible, Sendable {
+        var kind: ConversationKind
+        var action: Action
+        var person: Person
+        var description: String { "\(person) \(action) \(kind)" }
+    }
+
+    /// What it takes, written down once more: the table in code must say the same.
+    private static let table: [Action: [ConversationKind: String]] = [
+        .create: [.direct: "anyone", .group: "anyone", .community: "admin", .room: "admin", .system: "admin"],
+        .read: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "member"],
+        .send: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
+        .listMembers: [.direct: "member", .group: "member", .community: "member", .room: "nobody", .system: "member"],
+        .addMember: [.direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody"],
+        .removeMember: [.direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody"],
+        .leave: [.direct: "nobody", .group: "member", .community: "member", .room: "nobody", .system: "nobody"],
+        .changeRole: [.direct: "nobody", .group: "owner", .community: "owner", .room: "nobody", .system: "nobody"],
+        .changeSettings: [.direct: "nobody", .group: "owner", .community: "owner", .room: "admin", .system: "nobody"],
+        .delete: [.direct: "admin", .group: "owner", .community: "owner", .room: "admin", .system: "admin"],
+        .importHistory: [.direct: "admin", .group: "admin", .community: "admin", .room: "admin", .system: "admin"],
+    ]
+
+    private static let cells: [Cell] = Action.allCases.flatMap { action in
+        ConversationKind.allCases.flatMap { kind in
+            Person.allCases.filter { exists($0, kind, action) }.map { Cell(kind: kind, action: action, person: $0) }
+        }
+    }
+
+    private static func exists(_ person: Person, _ kind: ConversationKind, _ action: Action) -> Bool {
+        // Whoever creates has no role yet, and who is no member can't leave.
+        if action == .create { return person == .none || person == .admin }
+        if action == .leave, person == .admin || person == .none || person == .left { return false }
+        return switch kind {
+        case .group, .community: true
+        case .direct, .system: person == .member || person == .none || person == .admin
+        case .room: person == .none || person == .admin
+        }
+    }
+
+    private static func isAllowed(_ cell: Cell) -> Bool {
+        switch (table[cell.action]?[cell.kind], cell.person) {
+        case ("anyone", _): true
+        case ("member", .left): cell.action == .read
+        case ("member", .none): false
+        case ("member", _): true
+        case ("moderator", .moderator), ("moderator", .owner), ("moderator", .admin): true
+        case ("owner", .owner), ("owner", .admin), ("admin", .admin): true
+        default: false
+        }
+    }
+
+    private static func caller(_ person: Person) -> Caller {
+        Caller(user: UserID(known: person.rawValue), isAdmin: person == .admin)
+    }
+
+    private static func name(_ kind: ConversationKind) -> ConversationID {
+        switch kind {
+        case .direct: .direct(between: "member", and: "peer")
+        case .group: .group("g")
+        case .community: .community("c")
+        case .room: .room("r")
+        case .system: .system(to: "member", from: "billing")
+        }
+    }
+
+    /// A world with one conversation of a kind, in which everybody has their part.
+    private static func world(_ kind: ConversationKind, permissions: Permissions = .standard) throws -> World {
+        let world = try World(permissions: permissions)
+        let id = name(kind)
+        try world.put(id)
+        if kind.traits.membership == .listed || kind.traits.membership == .community {
+            for (user, role) in [("member", nil), ("left", nil), ("moderator", Role.moderator), ("owner", .owner), ("victim", nil)] as [(UserID, Role?)] {
+                try world.join(id, user, as: role)
+            }
+            try world.send(world.submission(), to: id, by: World.admin)
+            try world.leave(id, "left")
+        } else {
+            try world.send(world.submission(), to: id, by: World.admin)
+        }
+        return world
+    }
+
+    private static func attempt(_ cell: Cell, in world: World) throws {
+        let id = name(cell.kind)
+        let caller = caller(cell.person)
+        switch cell.action {
+        case .create:
+            let new: ConversationID =
+                switch cell.kind {
+                case .direct: .direct(between: caller.user, and: "somebody")
+                case .group: .group("new")
+                case .community: .community("new")
+                case .room: .room("new")
+                case .system: .system(to: "somebody", from: "billing")
+                }
+            #expect(try world.put(new, by: caller))
+        case .read: _ = try world.engine.history(of: id, HistoryQuery(), by: caller)
+        case .send: try world.send(world.submission(), to: id, by: caller)
+        case .listMembers: _ = try world.engine.members(of: id, after: nil, limit: 10, by: caller)
+        case .addMember: #expect(try world.join(id, "newcomer", by: caller))
+        case .removeMember: try world.leave(id, "victim", by: caller)
+        case .leave: try world.leave(id, caller.user, by: caller)
+        case .changeRole: try world.join(id, "victim", as: .moderator, by: caller)
+        case .changeSettings: #expect(try world.put(id, .init(name: "new name"), by: caller) == false)
+        case .delete: try world.delete(id, by: caller)
+        case .importHistory:
+            let sender = id.namedUsers.first ?? "victim"
+            #expect(try world.importHistory([world.said("old", by: sender, at: world.clock.now)], into: id, by: caller).imported == 1)
+        }
+    }
+
+    @Test("Every cell of the table is kept: who may does, and who may not is refused", arguments: cells)
+    func everyCell(_ cell: Cell) throws {
+        let world = try Self.world(cell.kind)
+        let error = refusal { try Self.attempt(cell, in: world) }
+        if Self.isAllowed(cell) {
+            #expect(error == nil, "\(cell)")
+        } else {
+            let error = try #require(error, "\(cell) is allowed")
+            #expect([403, 404].contains(error.status), "\(cell): \(error)")
+            // A stranger learns of nothing but what anyone may see.
+            if cell.person == .none, cell.action != .create, cell.kind != .room {
+                #expect(error.code == .unknownConversation, "\(cell): \(error)")
+            }
+            if [.member, .moderator, .owner].contains(cell.person), cell.kind != .room {
+                #expect(error.status == 403 || error.code == .unknownMember, "\(cell): \(error)")
+            }
+        }
+    }
+
+    @Test("A refusal changes nothing", arguments: cells.filter { !isAllowed($0) })
+    func refusalsChangeNothing(_ cell: Cell) throws {
+        let world = try Self.world(cell.kind)
+        let before = try Self.snapshot(world, cell.kind)
+        _ = refusal { try Self.attempt(cell, in: world) }
+        #expect(try Self.snapshot(world, cell.kind) == before, "\(cell)")
+    }
+
+    private static func snapshot(_ world: World, _ kind: ConversationKind) throws -> [String] {
+        try world.store.read { store in
+            var lines: [String] = []
+            for number in Int64(1)...10 {
+                guard var row = try store.conversation(numbered: number) else { continue }
+                row.moved = 0
+                lines.append("\(row)")
+                lines += try store.members(of: number, after: nil, limit: 100).map { "\($0)" }
+            }
+            return lines
+        }
+    }
+
+    @Test("The table in code is the one written down here")
+    func theTable() {
+        for action in Action.allCases {
+            for kind in ConversationKind.allCases {
+                #expect(Permissions.standard[action, kind].rawValue == Self.table[action]?[kind], "\(action) \(kind)")
+            }
+        }
+    }
+
+    @Test("Each cell is a setting: set to nobody, not even administrators may", arguments: Action.allCases)
+    func nobody(_ action: Action) throws {
+        var permissions = Permissions.standard
+        permissions[action, .group] = .nobody
+        // Made before the setting was made.
+        let store = MemoryStore(generation: 1)
+        _ = try World(store: store)
+        let world = try Self.world(.group, store: store, then: permissions)
+        for person in [Person.member, .owner, .admin] where Self.exists(person, .group, action) {
+            let cell = Cell(kind: .group, action: action, person: person)
+            #expect(refusal { try Self.attempt(cell, in: world) } != nil, "\(cell)")
+        }
+    }
+
+    @Test("Each cell is a setting: what takes a member, a member may do", arguments: Action.allCases.filter { $0 != .create })
+    func members(_ action: Action) throws {
+        var permissions = Permissions.standard
+        permissions[action, .group] = .member
+        let world = try Self.world(.group, store: MemoryStore(generation: 1), then: permissions)
+        let cell = Cell(kind: .group, action: action, person: .member)
+        #expect(refusal { try Self.attempt(cell, in: world) } == nil, "\(cell)")
+        let stranger = Cell(kind: .group, action: action, person: .none)
+        let again = try Self.world(.group, store: MemoryStore(generation: 1), then: permissions)
+        #expect(refusal { try Self.attempt(stranger, in: again) } != nil, "\(stranger)")
+    }
+
+    /// A group made under the standard permissions, in a world with others.
+    private static func world(_ kind: ConversationKind, store: MemoryStore, then permissions: Permissions) throws -> World {
+        let before = try World(store: store)
+        try before.put(name(kind))
+        for (user, role) in [("member", nil), ("left", nil), ("owner", Role.owner), ("victim", nil)] as [(UserID, Role?)] {
+            try before.join(name(kind), user, as: role)
+        }
+        try before.leave(name(kind), "left")
+        return try World(store: store, permissions: permissions)
+    }
+
+    // MARK: Invisible
+
+    /// What a stranger may try on a conversation they may not see.
+    private static let probes: [(String, @Sendable (World, ConversationID, Caller) throws -> Void)] = [
+        ("history", { _ = try $0.engine.history(of: $1, HistoryQuery(), by: $2) }),
+        ("message", { _ = try $0.engine.message($0.newID(), in: $1, by: $2) }),
+        ("head", { _ = try $0.engine.head(of: $1, by: $2) }),
+        ("members", { _ = try $0.engine.members(of: $1, after: nil, limit: 10, by: $2) }),
+        ("send", { try $0.send($0.submission(), to: $1, by: $2) }),
+        ("send what was sent", { try $0.send($0.submission("hi", id: MessageID(high: 0x7000, low: 1 << 63)), to: $1, by: $2) }),
+        ("command", { try $0.send($0.submission(type: .command), to: $1, by: $2) }),
+        ("join", { try $0.join($1, $2.user, by: $2) }),
+        ("add", { try $0.join($1, "friend", by: $2) }),
+        ("leave", { try $0.leave($1, $2.user, by: $2) }),
+        ("remove", { try $0.leave($1, "alice", by: $2) }),
+        ("delete", { try $0.delete($1, by: $2) }),
+        ("read", { (world, id, caller) in
+            try world.done { world.engine.read(id, seq: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0) }
+        }),
+        ("import", { try $0.importHistory([$0.said("x", by: "alice", at: $0.clock.now)], into: $1, by: $2) }),
+        ("sync", { (world, id, caller) in
+            let position = LogPosition(conversation: id, epoch: Epoch(rawValue: 1), view: 0, seq: 0, rev: 0)
+            _ = try world.engine.syncLogs([position], by: caller)[0].result.get()
+        }),
+    ]
+
+    @Test(
+        "Who may not see a conversation is told, word for word, what they are told of one that isn't there",
+        arguments: [
+            (ConversationID.group("g"), ConversationID.group("h")),
+            (.direct(between: "alice", and: "bob"), .direct(between: "alice", and: "zoe")),
+            (.system(to: "alice", from: "billing"), .system(to: "zoe", from: "billing")),
+            (.community("c"), .community("d")), (.community("c", channel: "public"), .community("c", channel: "nowhere")),
+            (.community("c", channel: "secret"), .community("c", channel: "nowhere")),
+        ])
+    func invisible(_ there: ConversationID, _ notThere: ConversationID) throws {
+        for (name, probe) in Self.probes {
+            let world = try World()
+            try world.make(.group("g"), members: ["alice", "bob"])
+            try world.make(.community("c"), members: ["alice", "bob", "insider"])
+            try world.put(.community("c", channel: "public"))
+            try world.put(.community("c", channel: "secret"), .init(isPrivate: true, members: ["alice"]))
+            let id = MessageID(high: 0x7000, low: 1 << 63)
+            for log in [there.log] { try world.send(world.submission("hi", id: id), to: log, by: World.admin) }
+            // Of a secret channel even a member of the community knows nothing.
+            let isSecret = there.part == "secret"
+            for caller in [Caller(user: "mallory")] + (isSecret ? [Caller(user: "insider")] : []) {
+                let first = refusal { try probe(world, there, caller) }
+                let second = refusal { try probe(world, notThere, caller) }
+                #expect(first != nil, "\(name) of \(there) by \(caller.user)")
+                #expect(first == second, "\(name) of \(there) by \(caller.user)")
+                #expect(first?.status == 404, "\(name) of \(there) by \(caller.user): \(String(describing: first))")
+            }
+        }
+    }
+
+    @Test("A message that a reader may not see is told of as one that isn't there")
+    func invisibleMessages() throws {
+        let world = try World()
+        try world.make(.group("g"), members: ["alice"])
+        let early = world.submission("early")
+        try world.send(early, to: .group("g"), by: "alice")
+        try world.join(.group("g"), "bob")
+        func error(_ id: MessageID, _ anchor: (HistoryPoint) -> Anchor) -> ChatError? {
+            var error = refusal { _ = try world.page(anchor(.id(id)), of: .group("g"), by: "bob") }
+            error?.message = error?.message.replacingOccurrences(of: id.description, with: "ID") ?? ""
+            return error
+        }
+        for anchor: (HistoryPoint) -> Anchor in [{ .before($0) }, { .after($0) }, { .around($0, before: 1, after: 1) }] {
+            #expect(error(early.id, anchor) == error(world.newID(), anchor))
+            #expect(error(early.id, anchor)?.code == .unknownMessage)
+        }
+        #expect(refusal { _ = try world.engine.message(early.id, in: .group("g"), by: Caller(user: "bob")) }?.code == .unknownMessage)
+    }
+
+    @Test("The list of channels shows private ones to their own members only")
+    func channels() throws {
+        let world = try World()
+        try world.make(.community("c"), members: ["alice", "bob"])
+        try world.put(.community("c", channel: "open"))
+        try world.put(.community("c", channel: "secret"), .init(isPrivate: true, members: ["alice"]))
+        func names(_ user: UserID) throws -> [String] {
+            try world.engine.channels(of: "c", after: nil, limit: 10, by: Caller(user: user)).heads.compactMap(\.conversation.part?.text)
+        }
+        #expect(try names("alice") == ["default", "open", "secret"])
+        #expect(try names("bob") == ["default", "open"])
+        #expect(refusal { _ = try names("zoe") }?.code == .unknownConversation)
+        let first = try world.engine.channels(of: "c", after: nil, limit: 2, by: Caller(user: "alice"))
+        #expect(first.heads.count == 2)
+        let second = try world.engine.channels(of: "c", after: first.next, limit: 2, by: Caller(user: "alice"))
+        #expect(second.heads.map(\.conversation.part) == ["secret"])
+        #expect(second.next == nil)
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Testing
+
+/// Random programs, after each step of which everybody's unread counts are recounted from the log, one by one.
+/// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
+@Suite("Unread counts of random programs")
+struct UnreadSearchTests {
+    @Test("Unread messages and mentions are what a recount from the log gives, after every step, for everybody")
+    func search() throws {
+        for seed in Seeds.count(300) {
+            let program = try Program(seed: seed)
+            if let violation = try program.run() {
+                Issue.record("\(violation)\nReplay: SCROLLBACK_SEED=\(seed) swift test --filter UnreadSearchTests")
+                return
+            }
+        }
+    }
+}
+
+private final class Program {
+    struct Entry {
+        var sender: UserID
+        var counts: Bool
+        var mentions: Mentions?
+    }
+
+    /// A conversation as a plain list, and who has to do with it.
+    struct Record {
+        var entries: [Entry] = []
+        var joined: [UserID: Int] = [:]
+        var read: [UserID: Int] = [:]
+    }
+
+    private static let users: [UserID] = ["alice", "bob", "carol", "dave", "erin"]
+    private static let logs: [ConversationID] = [
+        .group("g"), .direct(between: "alice", and: "bob"), .community("city", channel: "default"),
+        .community("city", channel: "general"), .community("city", channel: "secret"),
+    ]
+    private static let community = ConversationID.community("city")
+    private static let secret = ConversationID.community("city", channel: "secret")
+
+    private let world = try! World()
+    private var random: SplitMix64
+    private var records: [ConversationID: Record] = [:]
+    private var citizens: Set<UserID> = ["alice", "bob"]
+    private var steps: [String] = []
+
+    init(seed: UInt64) throws {
+        random = SplitMix64(seed: seed)
+        for log in Self.logs { records[log] = Record() }
+        try world.make(.group("g"), members: ["alice", "bob"])
+        try world.make(Self.community, members: ["alice", "bob"])
+        try world.put(Self.logs[3])
+        try world.put(Self.secret, .init(isPrivate: true, members: ["alice"]))
+        for user in ["alice", "bob"] as [UserID] {
+            for log in Self.logs.prefix(4) { records[log]?.joined[user] = 0 }
+        }
+        records[Self.secret]?.joined["alice"] = 0
+    }
+
+    func run() throws -> String? {
+        for _ in 0..<40 {
+            let touched = try step()
+            if let found = try difference(in: touched) { return found + "\n  " + steps.joined(separator: "\n  ") }
+        }
+        return try difference(in: Self.logs).map { $0 + "\n  " + steps.joined(separator: "\n  ") }
+    }
+
+    private func step() throws -> [ConversationID] {
+        if random.chance(30) { world.clock.advance(by: random.pick([0.001, 1, -1])) }
+        let log = random.pick(Self.logs)
+        let user = random.pick(Self.users)
+        switch random.below(14) {
+        case 0 where log.kind == .group: return try toggle(user, in: log)
+        case 1 where log.kind == .community && random.chance(60): return try toggleCitizen(user)
+        case 2 where log == Self.secret && citizens.contains(user): return try toggle(user, in: log)
+        case 3, 4, 5: return try read(log, user)
+        case 6: return try importSome(log)
+        default: return try send(log, user)
+        }
+    }
+
+    private func send(_ log: ConversationID, _ user: UserID) throws -> [ConversationID] {
+        let isMember = records[log]?.joined[user] != nil
+        let caller = Caller(user: user, isAdmin: !isMember && log.kind != .direct && random.chance(20))
+        let type = random.pick([MessageType.text, .text, .text, .notice, .command])
+        let counts = type == .text && random.chance(85)
+        let submission = world.submission(type: type, mentions: randomMentions(), countsUnread: counts)
+        steps.append("\(user) sends \(type) to \(log), counts \(counts), \(submission.attributes.mentions.map { "\($0)" } ?? "")")
+        let error = refusal { try world.send(submission, to: log, by: caller) }
+        if isMember || caller.isAdmin {
+            if let error { throw error }
+            if type != .command {
+                records[log]?.entries.append(Entry(sender: user, counts: counts, mentions: submission.attributes.mentions))
+            }
+        } else if error == nil {
+            throw ChatError(.internalError, "\(user) may not send to \(log)")
+        }
+        // A retry changes nothing.
+        if error == nil, type != .command, random.chance(10) { try world.send(submission, to: log, by: caller) }
+        return [log]
+    }
+
+    private func randomMentions() -> Mentions? {
+        guard random.chance(30) else { return nil }
+        let some = (0...random.below(2)).map { _ in random.pick(Self.users) }
+        return random.chance(30) ? .everyone(also: random.chance(50) ? some : []) : .users(some)
+    }
+
+    private func read(_ log: ConversationID, _ user: UserID) throws -> [ConversationID] {
+        guard let record = records[log], record.joined[user] != nil, !record.entries.isEmpty || log.kind != .direct else { return [] }
+        let seq = random.below(record.entries.count + 1)
+        steps.append("\(user) reads \(log) to \(seq)")
+        let summary = try world.read(log, to: Seq(seq), by: user)
+        records[log]?.read[user] = max(seq, record.read[user] ?? 0)
+        let expected = recount(log, user)
+        if Counts(summary.unread, summary.mentions) != expected {
+            throw ChatError(.internalError, "the answer to \(user)'s read of \(log) says \(summary), expected \(expected)")
+        }
+        return [log]
+    }
+
+    private func importSome(_ log: ConversationID) throws -> [ConversationID] {
+        guard random.chance(40), let record = records[log], !record.entries.isEmpty || log.kind != .direct else { return [] }
+        let senders = Self.users.filter { record.joined[$0] != nil }
+        guard !senders.isEmpty else { return [] }
+        // Later than all that was said, however the clock went.
+        world.clock.advance(by: 3)
+        let batch = (0...random.below(3)).map { _ in
+            world.said("old", by: random.pick(senders), at: world.clock.now, mentions: randomMentions())
+        }
+        steps.append("import of \(batch.count) into \(log) by \(batch.map(\.sender))")
+        if refusal({ try world.importHistory(batch, into: log) }) == nil {
+            // Nobody is behind on what was said elsewhere.
+            records[log]?.entries += batch.map { Entry(sender: $0.sender, counts: false, mentions: nil) }
+        }
+        return [log]
+    }
+
+    private func toggle(_ user: UserID, in log: ConversationID) throws -> [ConversationID] {
+        let isMember = records[log]?.joined[user] != nil
+        steps.append("\(user) \(isMember ? "leaves" : "joins") \(log)")
+        if isMember { try world.leave(log, user) } else { try world.join(log, user) }
+        records[log]?.joined[user] = isMember ? nil : records[log]?.entries.count ?? 0
+        return [log]
+    }
+
+    private func toggleCitizen(_ user: UserID) throws -> [ConversationID] {
+        let isMember = citizens.contains(user)
+        steps.append("\(user) \(isMember ? "leaves" : "joins") the community")
+        if isMember { try world.leave(Self.community, user) } else { try world.join(Self.community, user) }
+        if isMember { citizens.remove(user) } else { citizens.insert(user) }
+        for log in Self.logs where log.kind == .community && (isMember || log != Self.secret) {
+            records[log]?.joined[user] = isMember ? nil : records[log]?.entries.count ?? 0
+        }
+        return Self.logs
+    }
+
+    // MARK: The judge
+
+    private func recount(_ log: ConversationID, _ user: UserID) -> Counts {
+        guard let record = records[log], let joined = record.joined[user] else { return Counts(0) }
+        let above = record.entries.dropFirst(max(joined, record.read[user] ?? 0)).filter { $0.sender != user }
+        return Counts(
+            Int64(above.count { $0.counts }), Int64(above.count { $0.mentions?.includes(user) == true }))
+    }
+
+    /// The first place above what they read that counts and is not their own.
+    private func firstUnread(_ log: ConversationID, _ user: UserID) -> [Seq] {
+        guard let record = records[log], let joined = record.joined[user] else { return [] }
+        let start = max(joined, record.read[user] ?? 0)
+        let index = record.entries.indices.dropFirst(start).first {
+            record.entries[$0].counts && record.entries[$0].sender != user
+        }
+        return index.map { [Seq($0) + 1] } ?? []
+    }
+
+    private func difference(in logs: [ConversationID]) throws -> String? {
+        for log in logs where log.kind != .direct || records[log]?.entries.isEmpty == false {
+            for user in Self.users {
+                guard records[log]?.joined[user] != nil else { continue }
+                let (found, expected) = (try world.unread(log, user), recount(log, user))
+                if found != expected { return "\(user) in \(log) has \(found), expected \(expected)" }
+                let first = try world.page(.around(.firstUnread, before: 0, after: 0), of: log, by: user)
+                if first.seqs != firstUnread(log, user) {
+                    return "\(user)'s first unread in \(log) is \(first.seqs), expected \(firstUnread(log, user))"
+                }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,338 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Testing
+
+@Suite("History")
+struct HistoryTests {
+    private let group = ConversationID.group("g")
+
+    /// A group of alice and bob with ten messages, `1` to `10`.
+    private func world() throws -> World {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        for index in 1...10 {
+            world.clock.advance(by: 1)
+            try world.send("\(index)", to: group, by: "bob")
+        }
+        return world
+    }
+
+    /// What a page says of where it looked and where there is more.
+    private struct Edges: Equatable {
+        var seqs: [Seq]
+        var lower: Seq
+        var upper: Seq
+        var hasOlder: Bool
+        var hasNewer: Bool
+
+        init(_ seqs: [Seq], _ lower: Seq, _ upper: Seq, older: Bool, newer: Bool) {
+            (self.seqs, self.lower, self.upper, hasOlder, hasNewer) = (seqs, lower, upper, older, newer)
+        }
+
+        init(_ page: LogPage) {
+            self.init(
+                page.seqs, page.coverage.lower, page.coverage.upper, older: page.older != nil, newer: page.newer != nil)
+        }
+    }
+
+    // MARK: History 26
+
+    @Test(
+        "History 26: at every edge a page says what it covered and whether there is more, both ways",
+        arguments: [
+            (Anchor.latest, 0, [], 11, 10, true, false), (.earliest, 0, [], 1, 0, false, true),
+            (.latest, 3, [10, 9, 8], 8, 10, true, false), (.earliest, 3, [3, 2, 1], 1, 3, false, true),
+            (.latest, 10, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 1, 10, false, false),
+            (.latest, 100, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 1, 10, false, false),
+            (.after(.latest), 5, [], 11, 10, true, false), (.before(.earliest), 5, [], 1, 0, false, true),
+            (.before(.seq(1)), 5, [], 1, 0, false, true), (.before(.seq(2)), 5, [1], 1, 1, false, true),
+            (.after(.seq(10)), 5, [], 11, 10, true, false), (.after(.seq(9)), 5, [10], 10, 10, true, false),
+            (.before(.seq(11)), 2, [10, 9], 9, 10, true, false), (.before(.seq(1_000)), 2, [10, 9], 9, 10, true, false),
+            (.after(.seq(1_000)), 2, [], 11, 10, true, false), (.before(.seq(5)), 0, [], 5, 4, true, true),
+            (.after(.seq(5)), 0, [], 6, 5, true, true), (.before(.seq(5)), 4, [4, 3, 2, 1], 1, 4, false, true),
+            (.before(.seq(5)), 3, [4, 3, 2], 2, 4, true, true),
+            (.around(.seq(1), before: 2, after: 2), 0, [3, 2, 1], 1, 3, false, true),
+            (.around(.seq(10), before: 2, after: 2), 0, [10, 9, 8], 8, 10, true, false),
+            (.around(.seq(5), before: 0, after: 0), 0, [5], 5, 5, true, true),
+            (.around(.seq(5), before: 1, after: 0), 0, [5, 4], 4, 5, true, true),
+            (.around(.seq(1), before: 0, after: 0), 0, [1], 1, 1, false, true),
+            (.around(.seq(10), before: 0, after: 0), 0, [10], 10, 10, true, false),
+            (.around(.seq(11), before: 1, after: 5), 0, [10], 10, 10, true, false),
+            (.around(.seq(1_000), before: 1, after: 5), 0, [10], 10, 10, true, false),
+            (.around(.latest, before: 2, after: 5), 0, [10, 9], 9, 10, true, false),
+            (.around(.earliest, before: 2, after: 2), 0, [2, 1], 1, 2, false, true),
+            (.between(.seq(3), .seq(6)), 100, [5, 4, 3], 3, 5, false, false),
+            (.between(.seq(3), .seq(6)), 2, [4, 3], 3, 4, false, true),
+            (.between(.seq(3), .seq(3)), 9, [], 3, 2, false, false), (.between(.seq(6), .seq(3)), 9, [], 6, 5, false, false),
+            (.between(.earliest, .latest), 100, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 1, 10, false, false),
+            (.between(.seq(9), .seq(1_000)), 9, [10, 9], 9, 10, false, false),
+        ] as [(Anchor, Int, [Seq], Seq, Seq, Bool, Bool)])
+    func edges(
+        _ anchor: Anchor, _ limit: Int, _ seqs: [Seq], _ lower: Seq, _ upper: Seq, _ older: Bool, _ newer: Bool
+    ) throws {
+        let page = try world().page(anchor, limit: limit, of: group, by: "alice")
+        #expect(Edges(page) == Edges(seqs, lower, upper, older: older, newer: newer), "\(anchor)")
+        #expect(page.coverage.voids.isEmpty)
+        #expect(!page.isFiltered)
+    }
+
+    @Test("History 26: an empty log answers every anchor with an empty page and no cursor")
+    func emptyLog() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        for anchor: Anchor in [
+            .latest, .earliest, .before(.seq(5)), .after(.seq(5)), .around(.seq(1), before: 5, after: 5), .firstUnread,
+            .between(.earliest, .latest), .before(.timetoken(Timetoken(rawValue: 5))), .after(.date(world.clock.now)),
+            .around(.date(world.clock.now), before: 1, after: 1),
+        ] {
+            let page = try world.page(anchor, limit: 5, of: group, by: "alice")
+            #expect(Edges(page) == Edges([], 1, 0, older: false, newer: false), "\(anchor)")
+            #expect(page.state == LogHead(epoch: page.state.epoch, view: 0, head: 0, firstSeq: 1, n: 0, rev: 0))
+        }
+    }
+
+    @Test("History 26: an id that isn't there is unknown, whichever anchor it is given for, and names it")
+    func unknownAnchors() throws {
+        let world = try world()
+        let id = world.newID()
+        for (anchor, name) in [
+            (Anchor.before(.id(id)), "before"), (.after(.id(id)), "after"), (.around(.id(id), before: 1, after: 1), "around"),
+            (.between(.id(id), .latest), "from"), (.between(.earliest, .id(id)), "to"),
+        ] {
+            let error = refusal { _ = try world.page(anchor, of: group, by: "alice") }
+            #expect(error?.code == .unknownMessage)
+            #expect(error?.status == 404)
+            #expect(error?.parameter == name)
+        }
+    }
+
+    @Test("History 26: a last page that is empty covers nothing and leads back")
+    func emptyLastPage() throws {
+        let world = try world()
+        let last = try world.page(.after(.seq(10)), of: group, by: "alice")
+        let back = try world.page(.cursor(try #require(last.older)), limit: 3, of: group, by: "alice")
+        #expect(Edges(back) == Edges([10, 9, 8], 8, 10, older: true, newer: false))
+        let none = try world.page(.latest, limit: 0, of: group, by: "alice")
+        let all = try world.page(.cursor(try #require(none.older)), limit: 100, of: group, by: "alice")
+        #expect(all.seqs == (1...10).reversed())
+    }
+
+    // MARK: Parameters
+
+    @Test(
+        "What is out of range is refused by name and range, never clamped",
+        arguments: [
+            (HistoryQuery(limit: 101), "limit"), (HistoryQuery(limit: -1), "limit"),
+            (HistoryQuery(.around(.latest, before: 101, after: 0)), "beforeLimit"),
+            (HistoryQuery(.around(.latest, before: 0, after: -1)), "afterLimit"),
+            (HistoryQuery(filter: .types([])), "types"), (HistoryQuery(filter: .senders([])), "senders"),
+            (HistoryQuery(.before(.seq(0))), "before"), (HistoryQuery(.after(.seq(-5))), "after"),
+        ])
+    func ranges(_ query: HistoryQuery, _ parameter: String) throws {
+        let error = refusal { _ = try world().page(query, of: group, by: "alice") }
+        #expect(error?.code == .invalidParameter)
+        #expect(error?.parameter == parameter)
+    }
+
+    @Test("The order inside a page changes nothing about which messages are in it", arguments: Sort.allCases)
+    func sorting(_ sort: Sort) throws {
+        let world = try world()
+        for anchor: Anchor in [.latest, .earliest, .around(.seq(5), before: 2, after: 2), .between(.seq(2), .seq(9))] {
+            let page = try world.page(HistoryQuery(anchor, limit: 4, sort: sort), of: group, by: "alice")
+            #expect(page.seqs == (sort == .newestFirst ? page.seqs.sorted(by: >) : page.seqs.sorted()))
+            let other = try world.page(HistoryQuery(anchor, limit: 4), of: group, by: "alice")
+            #expect(Set(page.seqs) == Set(other.seqs))
+        }
+    }
+
+    // MARK: Cursors
+
+    @Test("A cursor holds the filter, the order and the end of its question")
+    func cursorsHoldTheQuestion() throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "b,ob"])
+        for index in 1...30 {
+            try world.send(
+                world.submission(type: index % 3 == 0 ? .image : .text, customType: index % 2 == 0 ? "a,b" : nil), to: group, by: "b,ob")
+        }
+        let filter = MessageFilter(types: [.image], customTypes: [nil, "x"], senders: ["b,ob"])
+        let query = HistoryQuery(.between(.seq(2), .seq(28)), limit: 2, sort: .oldestFirst, filter: filter)
+        let first = try world.page(query, of: group, by: "alice")
+        #expect(first.seqs == [3, 9])
+        let second = try world.page(.cursor(try #require(first.newer)), limit: 9, of: group, by: "alice")
+        #expect(second.seqs == [15, 21, 27])
+        #expect(second.newer == nil)
+        #expect(second.isFiltered)
+    }
+
+    @Test(
+        "A cursor that no page gave is refused by name",
+        arguments: ["", "x", "e30", "eyJkIjoib2xkZXIifQ", "!!!!", "eyJkIjoib2xkZXIiLCJzIjotNSwiZSI6IjEifQ", "AAAA", "é"])
+    func foreignCursors(_ text: String) throws {
+        let error = refusal { _ = try world().page(.cursor(.init(rawValue: text)), of: group, by: "alice") }
+        #expect(error?.code == .invalidParameter)
+        #expect(error?.parameter == "cursor")
+    }
+
+    @Test("A cursor of a conversation that was deleted and made again is of another epoch")
+    func staleCursors() throws {
+        let world = try world()
+        let cursor = try #require(try world.page(limit: 3, of: group, by: "alice").older)
+        try world.delete(group)
+        try world.make(group, members: ["alice", "bob"])
+        for _ in 1...5 { try world.send(to: group, by: "bob") }
+        let error = refusal { _ = try world.page(.cursor(cursor), of: group, by: "alice") }
+        #expect(error?.code == .epochChanged)
+        #expect(error?.status == 409)
+        #expect(error?.parameter == "cursor")
+    }
+
+    @Test("A cursor goes on where it stood though messages came meanwhile")
+    func cursorsAndNewMessages() throws {
+        let world = try world()
+        let newest = try world.page(limit: 3, of: group, by: "alice")
+        let oldest = try world.page(.earliest, limit: 10, of: group, by: "alice")
+        #expect(oldest.newer == nil)
+        let inside = try world.page(.earliest, limit: 9, of: group, by: "alice")
+        for index in 11...13 { try world.send("\(index)", to: group, by: "bob") }
+        #expect(try world.page(.cursor(try #require(newest.older)), of: group, by: "alice").seqs == (1...7).reversed())
+        #expect(try world.page(.cursor(try #require(inside.newer)), of: group, by: "alice").seqs == [13, 12, 11, 10])
+    }
+
+    @Test("One reader's cursor shows another nothing they may not see")
+    func borrowedCursors() throws {
+        let world = try world()
+        try world.join(group, "carol")
+        try world.send("11", to: group, by: "bob")
+        let cursor = try #require(try world.page(limit: 1, of: group, by: "alice").older)
+        let page = try world.page(.cursor(cursor), of: group, by: "carol")
+        #expect(page.messages.isEmpty)
+        #expect(refusal { _ = try world.page(.cursor(cursor), of: group, by: "zoe") }?.code == .unknownConversation)
+    }
+
+    // MARK: Times
+
+    @Test("29 messages in one millisecond are paged by date and timetoken without loss")
+    func oneMillisecond() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        try world.send("before", to: group, by: "alice")
+        world.clock.advance(by: 1)
+        let instant = world.clock.now
+        var times: [Timetoken] = []
+        for index in 1...29 {
+            times.append(try world.send(world.submission("\(index)"), to: group, by: "alice").timetoken)
+        }
+        world.clock.advance(by: 1)
+        try world.send("after", to: group, by: "alice")
+        #expect(Set(times.map(\.date)) == [instant])
+        #expect(try world.page(.before(.date(instant)), of: group, by: "alice").seqs == [1])
+        #expect(try world.page(.after(.date(instant)), of: group, by: "alice").seqs == [31])
+        #expect(try world.page(.between(.date(instant), .date(instant + 0.001)), of: group, by: "alice").seqs == (2...30).reversed())
+        #expect(try world.page(.around(.date(instant), before: 5, after: 3), of: group, by: "alice").seqs == [5, 4, 3, 2, 1])
+        for (index, time) in times.enumerated() {
+            let seq = Seq(index + 2)
+            #expect(try world.page(.before(.timetoken(time)), limit: 1, of: group, by: "alice").seqs == [seq - 1])
+            #expect(try world.page(.after(.timetoken(time)), limit: 1, of: group, by: "alice").seqs == [seq + 1])
+            #expect(try world.page(.around(.timetoken(time), before: 0, after: 0), of: group, by: "alice").seqs == [seq])
+        }
+    }
+
+    @Test("Dates and times before, between and after everything find their place", arguments: [-1e12, -10, 0.5, 3.5, 1e6, 1e12])
+    func farTimes(_ offset: Double) throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        let start = world.clock.now
+        for _ in 1...6 {
+            try world.send(to: group, by: "alice")
+            world.clock.advance(by: 1)
+        }
+        let before = offset < 0 ? 0 : min(6, Int(offset.rounded(.down)) + 1)
+        let date = start.addingTimeInterval(offset)
+        #expect(try world.page(.before(.date(date)), of: group, by: "alice").seqs.count == before)
+        #expect(try world.page(.after(.date(date)), of: group, by: "alice").seqs.count == 6 - before)
+        #expect(try world.page(.before(.timetoken(Timetoken(date))), of: group, by: "alice").seqs.count == before)
+    }
+
+    // MARK: Unread
+
+    @Test("The first unread message is the first that counts and is not one's own")
+    func firstUnread() throws {
+        let world = try world()
+        try world.read(group, to: 4, by: "alice")
+        #expect(try world.page(.firstUnread, of: group, by: "alice").seqs == (1...10).reversed())
+        #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "alice").seqs == [5])
+        // Bob's own are not unread to him.
+        #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob").seqs == [])
+        try world.send("mine", to: group, by: "alice")
+        try world.send(world.submission(type: .notice), to: group, by: "bob")
+        try world.read(group, to: 10, by: "alice")
+        #expect(try world.page(.around(.firstUnread, before: 1, after: 0), of: group, by: "alice").seqs == [12])
+        try world.send("13", to: group, by: "bob")
+        #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "alice").seqs == [13])
+    }
+
+    // MARK: Filters over long stretches
+
+    @Test("A filter that matches hardly anything looks at 20,000 places a page, and says where to go on")
+    func boundedScan() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        try world.send(world.submission(type: .image), to: group, by: "alice")
+        try world.fill(group, 45_000)
+        try world.send(world.submission(type: .image), to: group, by: "alice")
+        var found: [Seq] = []
+        var ranges: [SeqRange] = []
+        var query = HistoryQuery(.latest, limit: 5, filter: .types([.image]))
+        while true {
+            let page = try world.page(query, of: group, by: "alice")
+            found += page.seqs
+            ranges.append(try #require(page.coverage.range))
+            guard let older = page.older else { break }
+            query = HistoryQuery(.cursor(older), limit: 5)
+        }
+        #expect(found == [45_002, 1])
+        #expect(ranges == [25_003...45_002, 5_003...25_002, 1...5_002])
+        query = HistoryQuery(.earliest, limit: 1, filter: .types([.poll]))
+        var upper: [Seq] = []
+        while true {
+            let page = try world.page(query, of: group, by: "alice")
+            #expect(page.messages.isEmpty)
+            upper.append(page.coverage.upper)
+            guard let newer = page.newer else { break }
+            query = HistoryQuery(.cursor(newer), limit: 1)
+        }
+        #expect(upper == [20_000, 40_000, 45_002])
+    }
+
+    // MARK: One message
+
+    @Test("One message is found by its id, by whoever may see it")
+    func oneMessage() throws {
+        let world = try world()
+        let submission = world.submission("eleven")
+        try world.send(submission, to: group, by: "bob")
+        let message = try world.engine.message(submission.id, in: group, by: Caller(user: "alice"))
+        #expect(message.seq == 11)
+        #expect(message.text == "eleven")
+        #expect(message.conversation == group)
+        #expect(refusal { _ = try world.engine.message(submission.id, in: group, by: Caller(user: "zoe")) }?.code == .unknownConversation)
+        #expect(refusal { _ = try world.engine.message(world.newID(), in: group, by: Caller(user: "alice")) }?.code == .unknownMessage)
+    }
+
+    @Test("Pages, messages and heads of a direct conversation go by the reader's name for it")
+    func names() throws {
+        let world = try World()
+        let submission = world.submission("hello")
+        try world.send(submission, to: .direct("bob"), by: "alice")
+        #expect(try world.page(of: .direct("bob"), by: "alice").messages.map(\.conversation) == [.direct("bob")])
+        #expect(try world.page(of: .direct("alice"), by: "bob").messages.map(\.conversation) == [.direct("alice")])
+        #expect(try world.head(.direct("alice"), "bob").conversation == .direct("alice"))
+        #expect(try world.head(.direct("alice"), "bob").lastMessage?.conversation == .direct("alice"))
+        #expect(try world.engine.message(submission.id, in: .direct("alice"), by: Caller(user: "bob")).conversation == .direct("alice"))
+        let absolute = ConversationID.direct(between: "alice", and: "bob")
+        #expect(try world.engine.history(of: absolute, HistoryQuery(), by: World.admin).messages.map(\.conversation) == [absolute])
+        #expect(refusal { _ = try world.page(of: absolute, by: "carol") }?.code == .unknownConversation)
+    }
+}

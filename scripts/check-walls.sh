@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Which target may import which (Documentation/architecture.md, "Rooms"). Anything not listed here is through a wall.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+system='Foundation|FoundationNetworking|Dispatch|Synchronization|Network|UIKit|Glibc|Darwin'
+declare -A allowed=(
+    [ScrollbackModel]=""
+    [ScrollbackWire]="ScrollbackModel"
+    [ScrollbackSync]="ScrollbackModel"
+    [Scrollback]="ScrollbackModel|ScrollbackSync|ScrollbackWire|GRDB|Logging|NIOCore|NIOPosix|NIOHTTP1|NIOWebSocket|NIOSSL"
+    [ScrollbackEngine]="ScrollbackModel|ScrollbackWire|Crypto|Logging|Metrics|DequeModule"
+    [ScrollbackSQLite]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|GRDB|GRDBSQLite"
+    [ScrollbackServer]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|ScrollbackSQLite|Configuration|DequeModule|HTTPTypes|Hummingbird|HummingbirdCore|JWTKit|Logging|Metrics|NIOCore|NIOPosix|NIOHTTP1|NIOHTTPTypes|NIOHTTPTypesHTTP1|NIOWebSocket|NIOSSL|ServiceLifecycle"
+    [ScrollbackTesting]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|Scrollback"
+    [StoreConformance]="ScrollbackModel|ScrollbackEngine"
+    [ScrollbackCLI]="ScrollbackModel|ScrollbackWire|Scrollback|ScrollbackServer|ScrollbackSQLite|ArgumentParser|AsyncHTTPClient|Configuration|Crypto|Logging|NIOCore|NIOHTTP1|SystemPackage"
+)
+failed=0
+for folder in Sources/*/; do
+    target=$(basename "$folder")
+    if [ -z "${allowed[$target]+known}" ]; then
+        echo "Sources/$target is not in scripts/check-walls.sh: say there what it may import"
+        failed=1
+        continue
+    fi
+    pattern="$system${allowed[$target]:+|${allowed[$target]}}"
+    while IFS=: read -r file line module; do
+        echo "$file:$line: $target may not import $module"
+        failed=1
+    done < <(grep -rnE '^ *(@[A-Za-z_]+ )*(public |package |internal |private )?import ' "$folder" --include='*.swift' |
+        sed -E 's/^([^:]+:[0-9]+):.*import +(struct |class |enum |protocol |func )?([A-Za-z0-9_]+).*/\1:\3/' |
+        grep -vE ":($pattern)$" || true)
+done
+[ "$failed" -eq 0 ] && echo "walls: every import is allowed"
+exit "$failed"

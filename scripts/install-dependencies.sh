@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Installs the system libraries that building needs, where they are missing. On macOS everything comes with Xcode.
+set -euo pipefail
+[ "$(uname)" = Linux ] || exit 0
+missing=()
+[ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
+[ -e /usr/include/zlib.h ] || missing+=(zlib1g-dev)
+command -v openssl >/dev/null || missing+=(openssl)
+[ ${#missing[@]} -eq 0 ] && exit 0
+if ! command -v apt-get >/dev/null; then
+    echo "please install: SQLite 3 and zlib with their headers, and openssl" >&2
+    exit 1
+fi
+echo "installing ${missing[*]} …" >&2
+sudo=""
+[ "$(id -u)" -eq 0 ] || sudo=sudo
+$sudo apt-get update -qq
+DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq "${missing[@]}"

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Every test with full counts. Logs go to .build/test-long.log.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export SCROLLBACK_SEEDS=${SCROLLBACK_SEEDS:-10000}
+export SCROLLBACK_LONG=1
+swift build --build-tests
+swift test --skip-build 2>&1 | tee .build/test-long.log
