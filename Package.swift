@@ -122,6 +122,21 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // Not a package of its own: it measures what is `package`, which no other package sees.
+        .executableTarget(
+            name: "scrollback-bench",
+            dependencies: [
+                "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite",
+                "ScrollbackSync", "ScrollbackWire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "Benchmarks/Sources",
+            swiftSettings: strict
+        ),
         .testTarget(name: "ScrollbackModelTests", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .testTarget(
             name: "ScrollbackWireTests", dependencies: ["ScrollbackModel", "ScrollbackWire"],

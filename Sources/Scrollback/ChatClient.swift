@@ -43,7 +43,7 @@ public final class ChatClient: Sendable {
         }
     }
 
-    let core: ClientCore
+    package let core: ClientCore
     private let configuration: Configuration
 
     private init(core: ClientCore, configuration: Configuration) {

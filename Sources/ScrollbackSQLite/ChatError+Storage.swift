@@ -4,7 +4,7 @@ import GRDBSQLite
 import ScrollbackModel
 
 extension ChatError {
-    /// What the engine hears when SQLite failed. Errors of the engine's own rules pass as they are.
+    /// What the engine hears when SQLite failed; errors of the engine's own rules pass as they are.
     init(storage error: any Error, on database: Database? = nil, _ message: String) {
         if let error = error as? ChatError {
             self = error
@@ -22,7 +22,8 @@ extension DatabaseError {
     fileprivate func isOutOfSpace(_ database: Database?) -> Bool {
         switch resultCode {
         case .SQLITE_FULL: true
-        case .SQLITE_IOERR: database.map { [ENOSPC, EDQUOT].contains(sqlite3_system_errno($0.sqliteConnection)) } ?? false
+        case .SQLITE_IOERR:
+            database.map { [ENOSPC, EDQUOT].contains(sqlite3_system_errno($0.sqliteConnection)) } ?? false
         default: false
         }
     }

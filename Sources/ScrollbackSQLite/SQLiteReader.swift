@@ -1,7 +1,7 @@
 import ScrollbackEngine
 import ScrollbackModel
 
-/// The engine's questions to one snapshot. Each is a seek in a key, or a run of one.
+/// The engine's questions to one snapshot: each is a seek in a key, or a run of one.
 class SQLiteReader: StoreReader {
     let connection: Connection
 

@@ -16,7 +16,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Moves everything into the main file and empties the log of recent commits. It waits for readers.
+    /// Waits for readers, moves everything into the main file, and empties the log of recent commits.
     package func checkpoint() throws {
         try checkOpen()
         try translatingErrors {

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [20_000, 20])
+    @Test(arguments: [4_000, 20])
     func `Everything that was acknowledged is there after a crash`(checkpointPages: Int) throws {
         var options = SQLiteStore.Options()
         options.checkpointPages = checkpointPages
@@ -66,7 +66,8 @@ import Testing
         try store.write { writer, _ in
             for seq: Seq in 1000..<1100 {
                 let message = MessageRow(
-                    seq: seq, n: seq, timetoken: Timetoken(rawValue: UInt64(seq)), id: MessageID(high: 1, low: UInt64(seq)),
+                    seq: seq, n: seq, timetoken: Timetoken(rawValue: UInt64(seq)),
+                    id: MessageID(high: 1, low: UInt64(seq)),
                     sender: "alice", type: .text, content: RawJSON(known: String(repeating: "x", count: 100_000)),
                     attributes: .init(), digest: 0)
                 try writer.insert(message, in: 1)

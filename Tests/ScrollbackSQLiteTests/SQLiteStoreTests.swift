@@ -20,7 +20,7 @@ import Testing
         #expect(try store.setting("synchronous") == "2")
         #expect(try store.setting("temp_store") == "2")
         #expect(try store.setting("cache_size") == "-65536")
-        #expect(try store.setting("wal_autocheckpoint") == "20000")
+        #expect(try store.setting("wal_autocheckpoint") == "4000")
     }
 
     @Test func `Each statement seeks in a key`() throws {

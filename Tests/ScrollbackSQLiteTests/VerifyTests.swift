@@ -90,7 +90,8 @@ struct Damage: Sendable, CustomTestStringConvertible {
         Damage(sql: "UPDATE conversation SET firstSeq = 2", finding: "lies below the first place"),
         Damage(sql: "UPDATE message SET id = x'00' WHERE seq = 3", finding: "id is not sixteen bytes"),
         Damage(sql: "UPDATE member SET readN = 3 WHERE user = 'bob'", finding: "bob's read number"),
-        Damage(sql: "UPDATE member SET readSeq = 11 WHERE user = 'bob'", finding: "bob's read place 11 is not in 0...10"),
+        Damage(
+            sql: "UPDATE member SET readSeq = 11 WHERE user = 'bob'", finding: "bob's read place 11 is not in 0...10"),
         Damage(sql: "UPDATE member SET joinN = 1 WHERE user = 'bob'", finding: "bob's join number at 0 is 1"),
         Damage(
             sql: "INSERT INTO span VALUES (1, 'alice', 5, 7), (1, 'alice', 6, NULL)",

@@ -31,7 +31,8 @@ struct Workload {
         engine.putConversation(.room("lobby"), ConversationSettings(), by: admin) { _ = $0 }
         engine.putConversation(
             .community("city", channel: "private"), ConversationSettings(isPrivate: true, members: ["alice", "bob"]),
-            by: admin) { _ = $0 }
+            by: admin
+        ) { _ = $0 }
     }
 
     mutating func run(steps: Int) {
@@ -69,7 +70,8 @@ struct Workload {
         let content = MessageContent(known: isNotice ? .notice : .text, json: RawJSON(known: #"{"text":"hello"}"#))
         let id = MessageID(at: Date(timeIntervalSince1970: 1_700_000_000), using: &generator)
         engine.send(
-            Submission(id: id, content: content, attributes: attributes), to: name, by: Caller(user: user)) { _ = $0 }
+            Submission(id: id, content: content, attributes: attributes), to: name, by: Caller(user: user)
+        ) { _ = $0 }
     }
 
     private mutating func read(_ name: ConversationID, by user: UserID) {

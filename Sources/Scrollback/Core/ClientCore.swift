@@ -1,15 +1,15 @@
 import Foundation
 import Logging
-import ScrollbackModel
+package import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
 import Synchronization
 
 /// What keeps one client going: one loop takes what happened, in order, asks the state machines of `ScrollbackSync` what
 /// follows, stores it, and does it. Nothing else talks to the connection.
-final class ClientCore: Sendable {
+package final class ClientCore: Sendable {
     let user: UserID
-    let store: LocalStore
+    package let store: LocalStore
     let server: URL
     let device: String
     let transport: any Transport
@@ -118,7 +118,7 @@ final class ClientCore: Sendable {
     }
 
     /// Whether this connection has brought, and keeps bringing, word of everything new in a conversation.
-    func isCurrent(_ id: ConversationID) -> Bool {
+    package func isCurrent(_ id: ConversationID) -> Bool {
         currency.withLock { $0.isResumed && (id.kind.traits.hasRecents || $0.heard.contains(id)) }
     }
 
@@ -128,7 +128,7 @@ final class ClientCore: Sendable {
 
     /// Applies inputs in one transaction and tells whoever shows them.
     @discardableResult
-    func apply(_ inputs: [LogInput]) async throws(ChatError) -> [LogOutcome] {
+    package func apply(_ inputs: [LogInput]) async throws(ChatError) -> [LogOutcome] {
         let outcomes = try await store.write { try $0.apply(inputs) }
         changes.changed(Set(inputs.map(\.conversation)))
         return outcomes

@@ -100,8 +100,10 @@ extension Transaction {
     }
 
     /// Gives the next place, and stores the message there.
+    ///
+    /// - Parameter isNews: whether the mentioned are told; nobody is behind on what was said elsewhere.
     func insert(
-        _ submission: Submission, of append: Append, at time: Timetoken, in row: inout ConversationRow
+        _ submission: Submission, of append: Append, at time: Timetoken, in row: inout ConversationRow, isNews: Bool = true
     ) throws -> MessageRow {
         row.head += 1
         if submission.traits.countsUnread { row.n += 1 }
@@ -111,7 +113,7 @@ extension Transaction {
             type: submission.content.type, content: submission.content.json, attributes: submission.attributes,
             digest: append.digest)
         try store.insert(message, in: row.number)
-        if let mentions = submission.attributes.mentions {
+        if isNews, let mentions = submission.attributes.mentions {
             if mentions.everyone {
                 try store.insertMention(of: nil, by: append.sender, at: row.head, in: row.number)
             }

@@ -55,6 +55,12 @@ package struct ImportReport: Hashable, Sendable {
     /// Messages that were there already.
     package var skipped: Int
     package var head: Seq
+
+    package init(imported: Int, skipped: Int, head: Seq) {
+        self.imported = imported
+        self.skipped = skipped
+        self.head = head
+    }
 }
 
 extension Transaction {
@@ -110,7 +116,7 @@ extension Transaction {
         }
 
         for (append, time) in zip(fresh, times) {
-            _ = try insert(append.submission, of: append, at: time, in: &row)
+            _ = try insert(append.submission, of: append, at: time, in: &row, isNews: false)
         }
         if !fresh.isEmpty {
             row = try put(row)

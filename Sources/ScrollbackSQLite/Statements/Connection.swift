@@ -73,6 +73,7 @@ final class Connection: @unchecked Sendable {
     ) throws -> [Value] {
         guard limit > 0 else { return [] }
         var values: [Value] = []
+        values.reserveCapacity(min(limit, 64))
         try run(query, bind: bind) { columns in
             values.append(try row(&columns))
             return values.count < limit
@@ -194,15 +195,15 @@ struct Columns {
 
     mutating func bits() -> UInt64 { UInt64(bitPattern: integer()) }
 
-    mutating func text() -> String {
+    mutating func text() -> String { optionalText() ?? "" }
+
+    mutating func optionalText() -> String? {
         index += 1
-        // The bytes are counted, since a text may have NULs in it.
-        guard let start = sqlite3_column_text(statement, index) else { return "" }
+        // The bytes are counted, since a text may have NULs in it. Only NULL has no address.
+        guard let start = sqlite3_column_text(statement, index) else { return nil }
         let count = Int(sqlite3_column_bytes(statement, index))
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
-
-    mutating func optionalText() -> String? { nextIsNull() ? nil : text() }
 
     mutating func optionalDate() -> Date? {
         guard !nextIsNull() else { return nil }

@@ -10,8 +10,9 @@ package struct VerifyProgress: Hashable, Sendable {
 }
 
 extension SQLiteStore {
-    /// Checks the file, and everything the engine relies on in it, from one snapshot and in constant memory. The server
-    /// can go on meanwhile, but the log of recent commits grows until the check has ended.
+    /// Checks the file, and everything the engine relies on in it, from one snapshot and in constant memory.
+    ///
+    /// The server can go on meanwhile, but the log of recent commits grows until the check has ended.
     ///
     /// - Parameter progress: told now and then how far it has come.
     /// - Returns: what is wrong, in words; empty for a sound store. After a thousand findings it stops.

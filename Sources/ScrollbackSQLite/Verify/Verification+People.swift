@@ -113,7 +113,8 @@ extension Verification {
                 return true
             }
             if !sender.utf8.elementsEqual(actual.utf8) {
-                try found("\(row.id): the mention at \(seq) says it was sent by \(sender), and the message by \(actual)")
+                try found(
+                    "\(row.id): the mention at \(seq) says it was sent by \(sender), and the message by \(actual)")
             }
             return true
         }

@@ -139,7 +139,9 @@ extension StoreConformance {
                 try expectEqual(try store.channels(of: "town", after: nil, limit: 10), [])
                 try expectEqual(try store.channels(of: "city", after: expected.last?.id.part, limit: 10), [])
                 var listed: [ConversationRow] = []
-                while case let page = try store.channels(of: "city", after: listed.last?.id.part, limit: 5), !page.isEmpty {
+                while case let page = try store.channels(of: "city", after: listed.last?.id.part, limit: 5),
+                    !page.isEmpty
+                {
                     listed += page
                 }
                 try expectEqual(listed, expected)

@@ -8,10 +8,12 @@ extension StoreConformance {
             let full = MessageAttributes(
                 mentions: .everyone(also: ["bob", "عَلي 🙂"], pushText: "\u{0} \"!\""),
                 metadata: RawJSON(known: #"{ "a":1 }"#), extra: RawJSON(known: "[null,  true]"),
-                customType: "a \u{0} é\u{301} \n", push: RawJSON(known: "{}"), replyTo: MessageID(high: .max, low: .max),
+                customType: "a \u{0} é\u{301} \n", push: RawJSON(known: "{}"),
+                replyTo: MessageID(high: .max, low: .max),
                 traits: MessageTraits(countsUnread: false, updatesRecents: false))
             var first = MessageRow(
-                seq: 1, n: 0, timetoken: Timetoken(rawValue: 5), id: MessageID(high: 0, low: 0), sender: "é", type: .text,
+                seq: 1, n: 0, timetoken: Timetoken(rawValue: 5), id: MessageID(high: 0, low: 0), sender: "é",
+                type: .text,
                 content: RawJSON(known: "{}"), attributes: full, rev: 3,
                 editedAt: Date(timeIntervalSinceReferenceDate: 0.1 + 0.2), digest: .min)
             first.attributes.traits.notifies = false
@@ -96,7 +98,8 @@ extension StoreConformance {
                 try expectEqual(try store.message(same.id, in: first.number)?.sender, "alice")
                 try expect(try store.message(MessageID(2), in: second.number) == nil, "another conversation's message")
                 try expect(
-                    try store.message(MessageID(high: 0, low: 2), in: first.number) == nil, "half an id finds a message")
+                    try store.message(MessageID(high: 0, low: 2), in: first.number) == nil, "half an id finds a message"
+                )
             }
         },
         Case("A place or an id that is taken is refused, and nothing of the transaction stays") { store in

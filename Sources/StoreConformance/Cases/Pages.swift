@@ -86,7 +86,9 @@ extension StoreConformance {
                     senders: senders.union(["alice"]))
                 try expectEqual(try count(all), 20)
                 try expectEqual(
-                    try count(MessageFilter(types: types, excludedTypes: types, customTypes: customTypes, senders: senders)), 0)
+                    try count(
+                        MessageFilter(types: types, excludedTypes: types, customTypes: customTypes, senders: senders)),
+                    0)
             }
         },
     ]

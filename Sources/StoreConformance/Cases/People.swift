@@ -71,7 +71,8 @@ extension StoreConformance {
                 try expectEqual(try store.members(of: conversation, after: nil, limit: 0), [])
                 try expectEqual(try store.members(of: conversation, after: names.last, limit: 10), [])
                 try expectEqual(
-                    try store.members(of: conversation, after: "a1", limit: 1000).map(\.user), names.filter { $0 > "a1" })
+                    try store.members(of: conversation, after: "a1", limit: 1000).map(\.user),
+                    names.filter { $0 > "a1" })
                 var listed: [UserID] = []
                 while case let page = try store.members(of: conversation, after: listed.last, limit: 4), !page.isEmpty {
                     listed += page.map(\.user)

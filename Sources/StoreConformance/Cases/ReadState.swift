@@ -41,7 +41,9 @@ extension StoreConformance {
                 try store.put(runs[1], of: "alice", in: conversation + 1)
             }
             try store.read { (store: any StoreReader) in
-                func above(_ n: Int64) throws -> [HiddenRow] { try store.hidden(of: "alice", in: conversation, aboveN: n) }
+                func above(_ n: Int64) throws -> [HiddenRow] {
+                    try store.hidden(of: "alice", in: conversation, aboveN: n)
+                }
                 try expectEqual(try above(0), runs)
                 try expectEqual(try above(1), runs)
                 try expectEqual(try above(2), [runs[1], runs[2]])

@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import Testing
 
 @Suite("Permissions")
@@ -224,7 +225,7 @@ struct PermissionsTests {
         ("remove", { try $0.leave($1, "alice", by: $2) }),
         ("delete", { try $0.delete($1, by: $2) }),
         ("read", { (world, id, caller) in
-            try world.done { world.engine.read(id, seq: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0) }
+            _ = try world.done { world.engine.read(id, seq: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0) }
         }),
         ("import", { try $0.importHistory([$0.said("x", by: "alice", at: $0.clock.now)], into: $1, by: $2) }),
         ("sync", { (world, id, caller) in
@@ -271,8 +272,9 @@ struct PermissionsTests {
         try world.send(early, to: .group("g"), by: "alice")
         try world.join(.group("g"), "bob")
         func error(_ id: MessageID, _ anchor: (HistoryPoint) -> Anchor) -> ChatError? {
-            var error = refusal { _ = try world.page(anchor(.id(id)), of: .group("g"), by: "bob") }
-            error?.message = error?.message.replacingOccurrences(of: id.description, with: "ID") ?? ""
+            guard var error = refusal({ _ = try world.page(anchor(.id(id)), of: .group("g"), by: "bob") }) else { return nil }
+            let message = error.message
+            error.message = message.replacingOccurrences(of: id.description, with: "ID")
             return error
         }
         for anchor: (HistoryPoint) -> Anchor in [{ .before($0) }, { .after($0) }, { .around($0, before: 1, after: 1) }] {

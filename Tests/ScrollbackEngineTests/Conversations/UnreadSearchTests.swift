@@ -143,7 +143,7 @@ private final class Program {
         let isMember = records[log]?.joined[user] != nil
         steps.append("\(user) \(isMember ? "leaves" : "joins") \(log)")
         if isMember { try world.leave(log, user) } else { try world.join(log, user) }
-        records[log]?.joined[user] = isMember ? nil : records[log]?.entries.count ?? 0
+        setJoined(user, log, !isMember)
         return [log]
     }
 
@@ -153,9 +153,14 @@ private final class Program {
         if isMember { try world.leave(Self.community, user) } else { try world.join(Self.community, user) }
         if isMember { citizens.remove(user) } else { citizens.insert(user) }
         for log in Self.logs where log.kind == .community && (isMember || log != Self.secret) {
-            records[log]?.joined[user] = isMember ? nil : records[log]?.entries.count ?? 0
+            setJoined(user, log, !isMember)
         }
         return Self.logs
+    }
+
+    private func setJoined(_ user: UserID, _ log: ConversationID, _ isMember: Bool) {
+        let head = records[log]?.entries.count
+        records[log]?.joined[user] = isMember ? head : nil
     }
 
     // MARK: The judge

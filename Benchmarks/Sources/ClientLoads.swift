@@ -1,0 +1,232 @@
+import ArgumentParser
+import Foundation
+import GRDBSQLite
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import ScrollbackSync
+import ScrollbackWire
+
+struct CatchUp: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "A thousand missed messages: from connecting to all received, on the wire and in the SDK.")
+
+    @Option var rounds = 10
+    @Option var missed = 1000
+
+    func run() async throws {
+        let server = try ServerProcess()
+        defer { server.stop() }
+        let tokens = try await Tokens(server.directory)
+        let groups = 20
+        let members = "{\"members\":[\"alice\",\"bob\"]}"
+        let preparation = Preparation(server: server, admin: try await tokens.admin())
+        for group in 0..<groups { try await preparation.call("PUT", "/v1/conversations/group:g\(group)", members) }
+        let bob = try await LoadClient(server.address, token: tokens.token("bob"), device: "bob")
+        let token = try await tokens.token("alice")
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let configuration = ChatClient.Configuration(
+            server: server.address, user: "alice", store: .directory(folder.url), token: { token })
+
+        var wire = Sample()
+        var shown = Sample()
+        var sent = 0
+        try await prepare(configuration)
+        for _ in 0..<rounds {
+            let positions = try await positions(server.address, token, groups)
+            await flood(bob, groups)
+            sent += missed / groups
+
+            let start = now()
+            let raw = try await LoadClient(server.address, token: token, device: "raw")
+            let body = await raw.request(.syncLogs(positions))
+            var reader = try JSONReader(body)
+            var count = 0
+            try reader.object { (name, value) throws(ChatError) in
+                guard name == "logs" else { return try value.skip() }
+                for answer in try value.list("logs", limit: 100, { (answer) throws(ChatError) in try LogSyncAnswer(from: &answer) }) {
+                    count += try answer.result.get().page.messages.count
+                }
+            }
+            wire.add(now() - start)
+            guard count == missed else { throw BenchError("\(count) of \(missed) messages came") }
+            raw.close()
+
+            let client = try await ChatClient.open(configuration)
+            let events = client.events
+            let opened = now()
+            client.connect()
+            var received = 0
+            for await event in events {
+                if case .message = event { received += 1 }
+                if received == missed { break }
+            }
+            shown.add(now() - opened)
+            await client.close()
+        }
+        report("\(missed) missed, on the wire", "\(wire.summary)  (budget 30 ms)")
+        report("\(missed) missed, until the SDK shows", "\(shown.summary)  (budget 100 ms)")
+    }
+
+    /// A device that has been here before: it has missed nothing yet.
+    private func prepare(_ configuration: ChatClient.Configuration) async throws {
+        let client = try await ChatClient.open(configuration)
+        client.connect()
+        while try await client.recents.view().conversations.count < 0 || !client.core.isCurrent(.group("g0")) {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        await client.close()
+    }
+
+    private func positions(_ address: URL, _ token: String, _ groups: Int) async throws -> [LogPosition] {
+        let client = try await LoadClient(address, token: token, device: "heads")
+        defer { client.close() }
+        let body = await client.request(.subscribe((0..<groups).map { .group(Identifier(known: "g\($0)")) }))
+        var reader = try JSONReader(body)
+        var positions: [LogPosition] = []
+        try reader.object { (name, value) throws(ChatError) in
+            guard name == "heads" else { return try value.skip() }
+            positions = try value.list("heads", limit: 100) { (head) throws(ChatError) in
+                let head = try ConversationHead(from: &head)
+                return LogPosition(
+                    conversation: head.conversation, epoch: head.state.epoch, view: head.state.view, seq: head.head, rev: 0)
+            }
+        }
+        return positions
+    }
+
+    private func flood(_ bob: LoadClient, _ groups: Int) async {
+        await withTaskGroup(of: Void.self) { tasks in
+            for group in 0..<groups {
+                tasks.addTask { [missed] in
+                    var generator = SystemRandomNumberGenerator()
+                    for _ in 0..<(missed / groups) {
+                        let submission = Submission(
+                            id: MessageID(at: Date(), using: &generator),
+                            content: .text(String(repeating: "x", count: 289)))
+                        _ = await bob.request(.send(.group(Identifier(known: "g\(group)")), submission))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Messages of one log, as a server would give them.
+private func makeMessages(_ range: ClosedRange<Int64>, in id: ConversationID) -> [Message] {
+    var generator = SplitMix64(state: UInt64(range.lowerBound))
+    let content = MessageContent.text(String(repeating: "x", count: 289))
+    return range.map { seq in
+        Message(
+            conversation: id, seq: seq, n: seq, id: MessageID(at: Date(), using: &generator),
+            timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)), epoch: Epoch(rawValue: 1), sender: "bob",
+            type: .text, content: content)
+    }
+}
+
+/// A head of a log that is known from its beginning.
+private func head(_ id: ConversationID, at seq: Seq) -> ConversationHead {
+    ConversationHead(
+        conversation: id,
+        state: LogHead(epoch: Epoch(rawValue: 1), view: 0, head: seq, firstSeq: 1, n: seq, rev: 0))
+}
+
+struct ClientPage: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "SDK: a page of 50 from a million local rows, beside raw SQLite with decoding; opening a conversation.")
+
+    @Option var messages = 1_000_000
+    @Option var queries = 3000
+
+    func run() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let id = ConversationID.group("deep")
+        let client = try await ChatClient.open(
+            .init(
+                server: URL(string: "http://127.0.0.1:9")!, user: "alice", store: .directory(folder.url),
+                token: { "none" }))
+        let store = client.core.store
+        _ = try await store.write { try $0.apply([.head(head(id, at: 0))]) }
+        for start in stride(from: 1, through: Int64(messages), by: 500) {
+            let batch = makeMessages(start...min(start + 499, Int64(messages)), in: id)
+            _ = try await store.write { try $0.apply(batch.map { .live(.message($0)) }) }
+        }
+        let chat = client.conversation(id)
+        var random = SplitMix64(state: 3)
+        var ours = Sample()
+        for query in 0..<(queries + 100) {
+            let place = Seq.random(in: 51...Int64(messages), using: &random)
+            let start = now()
+            let page = try await chat.history(.before(.seq(place)), limit: 50, from: .local)
+            precondition(page.messages.count == 50)
+            if query >= 100 { ours.add(now() - start) }
+        }
+        let raw = RawSQLite(folder.url.appending(path: "client.sqlite").path)
+        let sql = """
+            SELECT seq, n, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra, customType, push,
+            replyTo, editedAt FROM message WHERE conversation = 1 AND seq < ? ORDER BY seq DESC LIMIT 50
+            """
+        let limit = raw.pages(sql, queries: queries) { statement, _ in
+            sqlite3_bind_int64(statement, 1, Seq.random(in: 51...Int64(messages), using: &random))
+        }
+        report(
+            "SDK page of 50",
+            String(
+                format: "%@   raw SQLite with decoding %@   ratio %.2f (budget 1.5)", ours.summary, limit.summary,
+                ours.percentile(0.5) / limit.percentile(0.5)))
+        var opening = Sample()
+        for _ in 0..<200 {
+            let start = now()
+            for await view in chat.timeline(at: .latest, window: 200).views {
+                precondition(view.items.count == 200)
+                break
+            }
+            opening.add(now() - start)
+        }
+        report("SDK opening a conversation", "\(opening.summary)  (budget 16 ms)")
+        await client.close()
+    }
+}
+
+struct ClientIngest: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "SDK: live messages a second, in transactions of 500, with two screens watching.")
+
+    @Option var messages = 200_000
+
+    func run() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let id = ConversationID.group("busy")
+        let client = try await ChatClient.open(
+            .init(
+                server: URL(string: "http://127.0.0.1:9")!, user: "alice", store: .directory(folder.url),
+                token: { "none" }))
+        _ = try await client.core.store.write { try $0.apply([.head(head(id, at: 0))]) }
+        let timeline = Task {
+            var views = 0
+            for await _ in client.conversation(id).timeline(at: .latest, window: 100).views { views += 1 }
+            return views
+        }
+        let recents = Task {
+            var views = 0
+            for await _ in client.recents.views() { views += 1 }
+            return views
+        }
+        let batches = stride(from: 1, through: Int64(messages), by: 500).map { start in
+            makeMessages(start...min(start + 499, Int64(messages)), in: id)
+        }
+        let start = now()
+        for batch in batches { try await client.core.apply(batch.map { .live(.message($0)) }) }
+        let elapsed = now() - start
+        await client.close()
+        report(
+            "SDK ingest",
+            String(
+                format: "%.0f messages/s (budget 10,000), two observers got %d and %d views", Double(messages) / elapsed,
+                await timeline.value, await recents.value))
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import ScrollbackServer
+import ScrollbackWire
+import Synchronization
+
+/// A WebSocket client that does as little as possible: what is measured is the server.
+final class LoadClient: Sendable {
+    private let connection: any TransportConnection
+    private let state: Mutex<State>
+
+    private struct State {
+        var replies: [Int64: @Sendable ([UInt8]) -> Void] = [:]
+        var welcome: (@Sendable () -> Void)?
+        var lastRef: Int64 = 0
+    }
+
+    /// - Parameter onEvent: told every frame that is no answer.
+    init(
+        _ address: URL, token: String, device: String, onEvent: @escaping @Sendable ([UInt8]) -> Void = { _ in }
+    ) async throws {
+        let shared = Shared(onEvent: onEvent)
+        connection = try await NIOTransport().open(address) { shared.handle($0) }
+        state = Mutex(State())
+        shared.attach(self)
+        await withCheckedContinuation { continuation in
+            state.withLock { $0.welcome = { continuation.resume() } }
+            connection.send(ClientFrame.hello(.init(token: token, device: device, cursor: nil)).encoded())
+        }
+    }
+
+    fileprivate func received(_ frame: [UInt8], _ onEvent: @Sendable ([UInt8]) -> Void) {
+        // The members that matter come first in what the server writes: no need to read all of it.
+        if frame.starts(with: Array(#"{"type":"result","ref":"#.utf8)) {
+            var ref: Int64 = 0
+            for byte in frame[23...] {
+                guard (0x30...0x39).contains(byte) else { break }
+                ref = ref * 10 + Int64(byte - 0x30)
+            }
+            let number = ref
+            let reply = state.withLock { $0.replies.removeValue(forKey: number) }
+            reply?(frame)
+        } else if frame.starts(with: Array(#"{"type":"welcome""#.utf8)) {
+            let welcome = state.withLock { state in
+                defer { state.welcome = nil }
+                return state.welcome
+            }
+            welcome?()
+        } else if frame.starts(with: Array(#"{"type":"error""#.utf8)) {
+            fatalError(String(decoding: frame, as: UTF8.self))
+        } else {
+            onEvent(frame)
+        }
+    }
+
+    func request(_ request: ClientRequest, reply: @escaping @Sendable ([UInt8]) -> Void) {
+        let ref = state.withLock { state in
+            state.lastRef += 1
+            state.replies[state.lastRef] = reply
+            return state.lastRef
+        }
+        connection.send(ClientFrame.request(ref: ref, request).encoded())
+    }
+
+    func request(_ request: ClientRequest) async -> [UInt8] {
+        await withCheckedContinuation { continuation in
+            self.request(request) { continuation.resume(returning: $0) }
+        }
+    }
+
+    func close() { connection.close() }
+}
+
+/// Hands frames to the client, which is not there yet while the connection is being opened.
+private final class Shared: Sendable {
+    private let client = Mutex<LoadClient?>(nil)
+    private let onEvent: @Sendable ([UInt8]) -> Void
+
+    init(onEvent: @escaping @Sendable ([UInt8]) -> Void) {
+        self.onEvent = onEvent
+    }
+
+    func attach(_ client: LoadClient) {
+        self.client.withLock { $0 = client }
+    }
+
+    func handle(_ event: TransportEvent) {
+        guard case .frame(let frame) = event else { return }
+        client.withLock { $0 }?.received(frame, onEvent)
+    }
+}
+
+/// Tokens for a server's users, signed by its data directory's secret.
+struct Tokens {
+    private let service: TokenService
+
+    init(_ directory: URL) async throws {
+        service = try await TokenService(directory: directory)
+    }
+
+    func token(_ user: UserID) async throws -> String {
+        try await service.token(for: user, isAdmin: false, lifetime: 3600)
+    }
+
+    func admin() async throws -> String {
+        try await service.token(for: "admin", isAdmin: true, lifetime: 3600)
+    }
+}

@@ -1,0 +1,140 @@
+import ArgumentParser
+import AsyncHTTPClient
+import Foundation
+import GRDBSQLite
+import NIOCore
+import NIOHTTP1
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import ScrollbackWire
+
+/// Makes one group with many messages, straight through the engine.
+func fill(_ store: SQLiteStore, messages: Int, group: Identifier, sender: UserID) throws {
+    let engine = try Engine(store: store, execution: .inline)
+    engine.putConversation(.group(group), ConversationSettings(), by: Caller(user: sender)) { _ in }
+    let content = MessageContent.text(String(repeating: "x", count: 289))
+    var generator = SplitMix64(state: 11)
+    let start = Date(timeIntervalSince1970: 1_500_000_000)
+    let admin = Caller(user: "admin", isAdmin: true)
+    for batch in stride(from: 0, to: messages, by: 500) {
+        let messages = (batch..<min(batch + 500, messages)).map { number in
+            let time = start.addingTimeInterval(Double(number))
+            return ImportedMessage(
+                sender: sender, sentAt: time,
+                submission: Submission(id: MessageID(at: time, using: &generator), content: content))
+        }
+        engine.importHistory(messages, into: .group(group), by: admin) { result in
+            if case .failure(let error) = result { fatalError("\(error)") }
+        }
+    }
+}
+
+struct EnginePage: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "A page of 50 at any depth of a million messages, engine alone, beside raw SQLite.")
+
+    @Option var messages = 1_000_000
+    @Option var queries = 5000
+
+    func run() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let store = try SQLiteStore(directory: folder.url)
+        try fill(store, messages: messages, group: "deep", sender: "alice")
+        try store.checkpoint()
+        let engine = try Engine(store: store)
+        let caller = Caller(user: "alice")
+        var random = SplitMix64(state: 3)
+        var ours = Sample()
+        for query in 0..<(queries + 200) {
+            let place = Seq.random(in: 51...Int64(messages), using: &random)
+            let start = now()
+            let page = try engine.history(of: .group("deep"), HistoryQuery(.before(.seq(place)), limit: 50), by: caller)
+            precondition(page.messages.count == 50)
+            if query >= 200 { ours.add(now() - start) }
+        }
+        let raw = RawSQLite(folder.url.appending(path: SQLiteStore.fileName).path)
+        var places = SplitMix64(state: 3)
+        let sql = """
+            SELECT seq, n, timetoken, id, sender, type, content FROM message WHERE conversation = 1 AND seq < ?
+            ORDER BY seq DESC LIMIT 50
+            """
+        _ = raw.pages(sql, queries: 200) { statement, _ in
+            sqlite3_bind_int64(statement, 1, Seq.random(in: 51...Int64(messages), using: &places))
+        }
+        let limit = raw.pages(sql, queries: queries) { statement, _ in
+            sqlite3_bind_int64(statement, 1, Seq.random(in: 51...Int64(messages), using: &places))
+        }
+        report(
+            "page of 50, engine",
+            String(
+                format: "%@   raw SQLite %@   ratio %.1f (budget 5)", ours.summary, limit.summary,
+                ours.percentile(0.5) / limit.percentile(0.5)))
+        try store.close()
+    }
+}
+
+struct HTTPPage: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "A page of 50 at any depth over HTTP: one reader, then eight.")
+
+    @Option var messages = 1_000_000
+    @Option var duration = 6.0
+
+    func run() async throws {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(directory: folder.url)
+        try fill(store, messages: messages, group: "deep", sender: "alice")
+        try store.close()
+        let server = try ServerProcess(["--data", folder.url.path])
+        defer {
+            server.stop()
+            folder.remove()
+        }
+        let token = try await Tokens(folder.url).token("alice")
+        let address = server.address
+        for readers in [1, 8] {
+            let end = now() + duration
+            let start = now()
+            let cpu = server.cpuSeconds
+            let sample = await withTaskGroup(of: Sample.self) { group in
+                for reader in 0..<readers {
+                    group.addTask { [messages] in
+                        await Self.read(address, token, messages, seed: UInt64(reader), until: end)
+                    }
+                }
+                var all = Sample()
+                for await sample in group { all.add(sample) }
+                return all
+            }
+            report(
+                "page of 50, HTTP, \(readers) reader\(readers == 1 ? "" : "s")",
+                String(
+                    format: "%.0f/s  %@  (budget p50 1 ms, p99 3 ms; 8 readers 2,000/s)  server CPU %.2f ms each",
+                    Double(sample.count) / (now() - start), sample.summary,
+                    (server.cpuSeconds - cpu) / Double(sample.count) * 1000))
+        }
+    }
+
+    private static func read(
+        _ address: URL, _ token: String, _ messages: Int, seed: UInt64, until end: Double
+    ) async -> Sample {
+        var random = SplitMix64(state: seed)
+        var sample = Sample()
+        var warm = 50
+        while now() < end {
+            let place = Seq.random(in: 51...Int64(messages), using: &random)
+            var request = HTTPClientRequest(
+                url: "\(address.absoluteString)/v1/conversations/group:deep/messages?before=seq:\(place)&limit=50")
+            request.headers.add(name: "Authorization", value: "Bearer \(token)")
+            let start = now()
+            guard let response = try? await HTTPClient.shared.execute(request, timeout: .seconds(10)),
+                let body = try? await response.body.collect(upTo: 1 << 20), response.status == .ok
+            else { fatalError("a page could not be read") }
+            precondition(body.readableBytes > 10_000)
+            if warm > 0 { warm -= 1 } else { sample.add(now() - start) }
+        }
+        return sample
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Synchronization
+
+/// A server in a process of its own, so that its CPU time and memory are its own too.
+final class ServerProcess {
+    let address: URL
+    let directory: URL
+    private let process: Process
+    private let folder: TemporaryFolder
+
+    init(_ options: [String] = []) throws {
+        folder = try TemporaryFolder()
+        directory = folder.url
+        process = Process()
+        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "scrollback")
+        process.executableURL = program
+        process.arguments =
+            ["serve", "--data", directory.path, "--port", "0", "--send-rate", "0", "--log-level", "error"] + options
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        var text = ""
+        while !text.contains("\n") {
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { throw BenchError("the server did not start") }
+            text += String(decoding: data, as: UTF8.self)
+        }
+        guard let word = text.split(separator: "\n").first?.split(separator: " ").last,
+            let url = URL(string: String(word))
+        else { throw BenchError("the server printed no address: \(text)") }
+        address = url
+    }
+
+    /// Seconds of CPU the server has used so far.
+    var cpuSeconds: Double {
+        guard let text = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return 0 }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        return (Double(fields[11]) ?? 0) / Double(sysconf(Int32(_SC_CLK_TCK)))
+            + (Double(fields[12]) ?? 0) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    /// Resident memory, in KiB.
+    var residentKiB: Double {
+        let text = (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+        return Double(line.split(separator: " ").dropFirst().first ?? "0") ?? 0
+    }
+
+    func stop() {
+        process.terminate()
+        process.waitUntilExit()
+        folder.remove()
+    }
+}
+
+struct BenchError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Import")
+struct ImportTests {
+    private let group = ConversationID.group("g")
+    private let past = Date(timeIntervalSince1970: 1_400_000_000)
+
+    private func world() throws -> World {
+        let world = try World()
+        try world.put(group)
+        return world
+    }
+
+    private func batch(_ world: World, _ texts: [String], every seconds: TimeInterval = 60) -> [ImportedMessage] {
+        texts.enumerated().map { world.said($1, by: "alice", at: past.addingTimeInterval(Double($0) * seconds)) }
+    }
+
+    @Test("Messages keep their times, their order and their senders")
+    func times() throws {
+        let world = try world()
+        let messages = [
+            world.said("one", by: "alice", at: past), world.said("two", by: "bob", at: past + 0.001),
+            world.said("three", by: "alice", at: past + 3_600),
+        ]
+        let report = try world.importHistory(messages, into: group)
+        #expect(report == ImportReport(imported: 3, skipped: 0, head: 3))
+        let page = try world.page(.earliest, of: group, by: "bob")
+        #expect(page.texts == ["three", "two", "one"])
+        #expect(page.messages.map(\.sentAt) == messages.reversed().map(\.sentAt))
+        #expect(page.messages.map(\.sender) == ["alice", "bob", "alice"])
+        #expect(page.messages.map(\.id) == messages.reversed().map(\.submission.id))
+    }
+
+    @Test("History 22: run again after live messages came, an import is a quiet success")
+    func again() throws {
+        let world = try world()
+        let messages = batch(world, ["one", "two", "three"])
+        try world.importHistory(messages, into: group)
+        try world.send("live", to: group, by: "alice")
+        let before = try world.page(of: group, by: "alice")
+        let moved = try world.store.moved
+        #expect(try world.importHistory(messages, into: group) == ImportReport(imported: 0, skipped: 3, head: 4))
+        #expect(try world.importHistory(Array(messages.dropFirst()), into: group) == ImportReport(imported: 0, skipped: 2, head: 4))
+        #expect(try world.page(of: group, by: "alice") == before)
+        // Nobody hears that it moved.
+        #expect(try world.store.read { try $0.conversation(group)?.moved ?? 0 } <= moved)
+    }
+
+    @Test("History 22: a new message that would have to go before the head is refused by name, and its batch with it")
+    func outOfOrder() throws {
+        let world = try world()
+        try world.importHistory(batch(world, ["one", "two"]), into: group)
+        try world.send("live", to: group, by: "alice")
+        let late = world.said("late", by: "alice", at: past + 30)
+        let now = world.said("now", by: "alice", at: world.clock.now)
+        let error = refusal { try world.importHistory([now, late], into: group) }
+        #expect(error?.code == .outOfOrder)
+        #expect(error?.status == 409)
+        #expect(error?.parameter == "sentAt")
+        #expect(error?.message.contains(late.submission.id.description) == true)
+        #expect(error?.message.contains("2014-05-13T16:53:50.000Z") == true, "\(error?.message ?? "")")
+        #expect(try world.page(of: group, by: "alice").texts == ["live", "two", "one"])
+        // With later times it goes in.
+        #expect(try world.importHistory([now], into: group).imported == 1)
+    }
+
+    @Test("History 22: known ids are skipped though new ones come between and after them")
+    func partly() throws {
+        let world = try world()
+        let messages = batch(world, ["one", "two", "three", "four"])
+        try world.importHistory(Array(messages.prefix(2)), into: group)
+        #expect(try world.importHistory(messages, into: group) == ImportReport(imported: 2, skipped: 2, head: 4))
+        #expect(try world.page(of: group, by: "alice").texts == ["four", "three", "two", "one"])
+    }
+
+    @Test("History 22: equal times within an import keep the order of the file, over batches too")
+    func equalTimes() throws {
+        let world = try world()
+        let messages = batch(world, (1...40).map { "\($0)" }, every: 0)
+        try world.importHistory(Array(messages.prefix(15)), into: group)
+        try world.importHistory(Array(messages.dropFirst(15)), into: group)
+        let page = try world.page(.earliest, of: group, by: "alice")
+        #expect(page.texts == (1...40).reversed().map { "\($0)" })
+        #expect(Set(page.messages.map(\.sentAt)) == [past])
+        #expect(Set(page.messages.map(\.timetoken)).count == 40)
+        #expect(try world.importHistory(messages, into: group).skipped == 40)
+    }
+
+    @Test("History 22: an id that is another message's is a conflict, in the log and inside one file")
+    func reusedIDs() throws {
+        let world = try world()
+        let first = world.said("one", by: "alice", at: past)
+        try world.importHistory([first], into: group)
+        let id = first.submission.id
+        for other in [
+            world.said("other", by: "alice", at: past, id: id), world.said("one", by: "bob", at: past, id: id),
+        ] {
+            let error = refusal { try world.importHistory([other], into: group) }
+            #expect(error?.code == .conflict)
+            #expect(error?.parameter == "id")
+            #expect(error?.message.contains(id.description) == true)
+        }
+        let twin = world.newID()
+        let twins = [world.said("a", by: "alice", at: past + 1, id: twin), world.said("a", by: "bob", at: past + 2, id: twin)]
+        #expect(refusal { try world.importHistory(twins, into: group) }?.code == .conflict)
+        let others = [world.said("a", by: "alice", at: past + 1, id: twin), world.said("b", by: "alice", at: past + 2, id: twin)]
+        #expect(refusal { try world.importHistory(others, into: group) }?.code == .conflict)
+        // The same line twice is one message.
+        let same = [world.said("a", by: "alice", at: past + 1, id: twin), world.said("a", by: "alice", at: past + 2, id: twin)]
+        #expect(try world.importHistory(same, into: group) == ImportReport(imported: 1, skipped: 1, head: 2))
+        #expect(try world.page(of: group, by: "alice").texts == ["a", "one"])
+    }
+
+    @Test("A time to come is refused, and so is a batch with one")
+    func future() throws {
+        let world = try world()
+        let messages = [world.said("now", by: "alice", at: world.clock.now), world.said("then", by: "alice", at: world.clock.now + 60)]
+        let error = refusal { try world.importHistory(messages, into: group) }
+        #expect(error?.code == .invalidParameter)
+        #expect(error?.parameter == "sentAt")
+        #expect(try world.engine.head(of: group, by: World.admin).head == 0)
+    }
+
+    @Test("Every sender becomes a member who sees all of it")
+    func members() throws {
+        let world = try world()
+        try world.importHistory([world.said("one", by: "alice", at: past), world.said("two", by: "bob", at: past + 1)], into: group)
+        #expect(try world.engine.members(of: group, after: nil, limit: 10, by: World.admin).map(\.id) == ["alice", "bob"])
+        #expect(try world.page(of: group, by: "bob").seqs == [2, 1])
+        #expect(try world.send("hi", to: group, by: "bob") == 3)
+    }
+
+    @Test("Who had left and speaks in an import is back, sees all of it, and is told that their view changed")
+    func returning() throws {
+        let world = try world()
+        try world.join(group, "alice")
+        try world.send("before", to: group, by: "alice")
+        try world.join(group, "bob")
+        try world.send("together", to: group, by: "alice")
+        try world.leave(group, "bob")
+        try world.send("without", to: group, by: "alice")
+        let before = try world.page(of: group, by: "bob")
+        #expect(before.seqs == [2])
+        try world.importHistory([world.said("elsewhere", by: "bob", at: world.clock.now)], into: group)
+        let after = try world.page(of: group, by: "bob")
+        #expect(after.seqs == [4, 3, 2, 1])
+        #expect(after.state.view > before.state.view)
+        // Put out once more, they hear nothing of what comes then.
+        try world.leave(group, "bob")
+        try world.send("after", to: group, by: "alice")
+        #expect(try world.page(of: group, by: "bob").seqs == [4, 3, 2, 1])
+    }
+
+    @Test("Nothing that is imported is unread, not even a mention")
+    func unread() throws {
+        let world = try world()
+        try world.join(group, "bob")
+        try world.importHistory([world.said("hey", by: "alice", at: past, mentions: .everyone(also: ["bob"]))], into: group)
+        #expect(try world.unread(group, "bob") == Counts(0))
+        #expect(try world.unread(group, "alice") == Counts(0))
+        #expect(try world.page(HistoryQuery(filter: .mentionsMe), of: group, by: "bob").seqs == [1], "it is a mention all the same")
+        try world.send("live", to: group, by: "alice")
+        #expect(try world.unread(group, "bob") == Counts(1))
+    }
+
+    @Test("Into a community's channel, senders become the community's members; into a private one, its own besides")
+    func channels() throws {
+        let world = try World()
+        try world.make(.community("c"), members: ["boss"])
+        let secret = ConversationID.community("c", channel: "secret")
+        try world.put(secret, .init(isPrivate: true, members: ["boss"]))
+        try world.importHistory([world.said("open", by: "alice", at: past)], into: .community("c"))
+        try world.importHistory([world.said("closed", by: "bob", at: past)], into: secret)
+        #expect(try world.engine.members(of: .community("c"), after: nil, limit: 10, by: World.admin).map(\.id) == ["alice", "bob", "boss"])
+        #expect(try world.engine.members(of: secret, after: nil, limit: 10, by: World.admin).map(\.id) == ["bob", "boss"])
+        #expect(try world.page(of: .community("c"), by: "alice").texts == ["open"])
+        #expect(try world.page(of: secret, by: "bob").texts == ["closed"])
+        try world.send("hi", to: secret, by: "bob")
+        try world.leave(.community("c"), "bob")
+        try world.send("not for bob", to: secret, by: "boss")
+        #expect(try world.page(of: secret, by: "bob").texts == ["hi", "closed"])
+    }
+
+    @Test("Who is connected hears where the log stands now")
+    func live() throws {
+        let world = try world()
+        try world.join(group, "bob")
+        let device = Doors(world).device("bob")
+        try world.importHistory(batch(world, ["one", "two"]), into: group)
+        let heads: [Seq] = try device.events.compactMap { event in
+            if case .head(group, _, let seq, n: 0, _) = event { return seq }
+            return nil
+        }
+        #expect(heads == [2])
+        #expect(try device.messages.isEmpty)
+    }
+
+    @Test("An import of nothing is a quiet success")
+    func nothing() throws {
+        let world = try world()
+        #expect(try world.importHistory([], into: group) == ImportReport(imported: 0, skipped: 0, head: 0))
+    }
+}
