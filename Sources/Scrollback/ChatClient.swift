@@ -156,3 +156,10 @@ public final class ChatClient: Sendable {
         try await core.store.read { try $0.violations() }
     }
 }
+
+extension ChatClient {
+    /// How many messages are to be sent and were not refused.
+    package func pendingCount() async throws(ChatError) -> Int {
+        try await core.store.read { try $0.outbox().count { !$0.isFailed } }
+    }
+}

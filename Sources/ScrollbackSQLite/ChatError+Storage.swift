@@ -3,23 +3,18 @@ import GRDB
 import GRDBSQLite
 import ScrollbackModel
 
-extension ChatError {
-    /// What the engine hears when SQLite failed; errors of the engine's own rules pass as they are.
-    init(storage error: any Error, on database: Database? = nil, _ message: String) {
-        if let error = error as? ChatError {
-            self = error
-        } else if let error = error as? DatabaseError, error.isOutOfSpace(database) {
-            self.init(
-                .storageFull, "the server's disk is full; nothing was stored", retryAfter: 5, cause: error)
-        } else {
-            self.init(.internalError, message, cause: error)
-        }
-    }
-}
-
 extension DatabaseError {
+    /// What the engine hears of it.
+    ///
+    /// - Parameter database: where it happened, which knows more about it until it is used again.
+    func chatError(on database: Database? = nil, _ message: String) -> ChatError {
+        isOutOfSpace(database)
+            ? ChatError(.storageFull, "the server's disk is full; nothing was stored", retryAfter: 5, cause: self)
+            : ChatError(.internalError, message, cause: self)
+    }
+
     /// Whether there was no room: SQLite says so itself for most writes, and "I/O error" for a few, such as fsync.
-    fileprivate func isOutOfSpace(_ database: Database?) -> Bool {
+    private func isOutOfSpace(_ database: Database?) -> Bool {
         switch resultCode {
         case .SQLITE_FULL: true
         case .SQLITE_IOERR:
@@ -30,11 +25,14 @@ extension DatabaseError {
 }
 
 extension SQLiteStore {
-    func translatingErrors<Answer>(_ body: () throws -> Answer) throws -> Answer {
+    /// Runs what may fail in SQLite; what else `body` throws passes as it is.
+    func translatingErrors<Answer>(
+        on database: Database? = nil, _ message: String = "the store failed", _ body: () throws -> Answer
+    ) throws -> Answer {
         do {
             return try body()
-        } catch {
-            throw ChatError(storage: error, "the store failed")
+        } catch let error as DatabaseError {
+            throw error.chatError(on: database, message)
         }
     }
 }

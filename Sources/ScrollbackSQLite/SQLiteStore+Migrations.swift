@@ -44,7 +44,8 @@ extension SQLiteStore {
 
     /// Every key leads with what its questions name first, so each is one seek.
     ///
-    /// Names are compared by bytes (`BINARY`). Where a name may be absent inside a key, '' stands for that: no name is empty, and NULLs would not be unique.
+    /// Names are compared by bytes (`BINARY`). Where a name may be absent inside a key, '' stands for that: no name is
+    /// empty, and NULLs would not be unique.
     private static func createTables(_ database: Database) throws {
         var generator = SystemRandomNumberGenerator()
         try database.execute(

@@ -21,10 +21,8 @@ extension SQLiteStore {
         try checkOpen()
         try translatingErrors {
             try pool.writeWithoutTransaction { database in
-                do {
+                try translatingErrors(on: database, "the store could not be checkpointed") {
                     _ = try database.checkpoint(.truncate)
-                } catch {
-                    throw ChatError(storage: error, on: database, "the store could not be checkpointed")
                 }
             }
         }

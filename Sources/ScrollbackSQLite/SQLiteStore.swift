@@ -62,8 +62,9 @@ package final class SQLiteStore: MessageStore {
             }
             generation = start.generation
             state = Mutex(State(moved: start.moved, newest: start.newest))
-        } catch {
-            throw ChatError(storage: error, "the store in \(directory.path) can't be opened")
+        } catch let error as DatabaseError {
+            let reason = error.message ?? "no reason given"
+            throw error.chatError("the store in \(directory.path) can't be opened: \(reason)")
         }
     }
 
@@ -104,11 +105,9 @@ package final class SQLiteStore: MessageStore {
                 let connection = connection(database)
                 // How a snapshot ends changes nothing about what was read.
                 defer { connection.rollBack() }
-                do {
+                return try translatingErrors(on: database, "the store could not be read") {
                     try connection.run(.beginRead)
                     return try body(connection)
-                } catch {
-                    throw ChatError(storage: error, on: database, "the store could not be read")
                 }
             }
         }
@@ -121,21 +120,20 @@ package final class SQLiteStore: MessageStore {
                 let connection = connection(database)
                 let commit = moved + 1
                 let writer = SQLiteWriter(connection, commit: commit)
-                do {
+                // Does nothing once it is committed.
+                defer { connection.rollBack() }
+                let answer = try translatingErrors(on: database, "the store could not be written") {
                     try connection.run(.beginWrite)
                     let answer = try body(writer, commit)
                     try writer.finish()
                     try connection.run(.commit)
-                    state.withLock { state in
-                        state.moved = commit
-                        state.newest = max(state.newest, writer.newest)
-                    }
                     return answer
-                } catch {
-                    let failure = ChatError(storage: error, on: database, "the store could not be written")
-                    connection.rollBack()
-                    throw failure
                 }
+                state.withLock { state in
+                    state.moved = commit
+                    state.newest = max(state.newest, writer.newest)
+                }
+                return answer
             }
         }
     }

@@ -155,3 +155,24 @@ private final class WorldClock: Sendable {
         offset.withLock { $0 += seconds }
     }
 }
+
+extension ChatWorld {
+    /// What the server has of a conversation for one of its members: the whole of it, and their counts.
+    package struct Truth: Sendable {
+        /// Place, sender and text of each message, oldest first.
+        package var texts: [String]
+        package var unread: Int64
+        package var mentions: Int64
+    }
+
+    /// - Returns: nothing where the user sees no such conversation.
+    package func truth(of conversation: ConversationID, for user: UserID) throws -> Truth? {
+        let caller = Caller(user: user)
+        guard let head = try? server.engine.head(of: conversation, by: caller) else { return nil }
+        let query = HistoryQuery(.earliest, limit: 100, sort: .oldestFirst)
+        let page = try server.engine.history(of: conversation, query, by: caller)
+        return Truth(
+            texts: page.messages.map { "\($0.seq) \($0.sender) \($0.text ?? "-")" }, unread: head.unread,
+            mentions: head.mentions)
+    }
+}

@@ -1,4 +1,4 @@
-import Dispatch
+@preconcurrency import Dispatch
 import Foundation
 import Scrollback
 import ScrollbackEngine
@@ -10,6 +10,8 @@ import Synchronization
 final class MemoryServer: Sendable {
     let engine: Engine
     private let services: SessionServices
+    /// Announces channels that moved, as a server's housekeeping does.
+    private let ticker: any DispatchSourceTimer
     private let state = Mutex(State())
 
     private struct State {
@@ -29,6 +31,14 @@ final class MemoryServer: Sendable {
                         .mapError(ChatError.init(wrapping:)))
             },
             offload: { work in DispatchQueue.global().async(execute: work) })
+        ticker = DispatchSource.makeTimerSource(queue: .global())
+        ticker.schedule(deadline: .now() + 0.05, repeating: 0.05)
+        ticker.setEventHandler { engine.hub.announceMovedChannels() }
+        ticker.resume()
+    }
+
+    deinit {
+        ticker.cancel()
     }
 
     func connect(

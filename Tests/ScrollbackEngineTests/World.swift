@@ -21,7 +21,8 @@ final class World: Sendable {
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
         self.store = store
-        engine = try Engine(store: store, execution: execution, permissions: permissions, clock: { [clock] in clock.now })
+        engine = try Engine(
+            store: store, execution: execution, permissions: permissions, clock: { [clock] in clock.now })
     }
 
     // MARK: Writing
@@ -71,7 +72,8 @@ final class World: Sendable {
     }
 
     @discardableResult
-    func put(_ id: ConversationID, _ settings: ConversationSettings = .init(), by caller: Caller = admin) throws -> Bool {
+    func put(_ id: ConversationID, _ settings: ConversationSettings = .init(), by caller: Caller = admin) throws -> Bool
+    {
         try done { engine.putConversation(id, settings, by: caller, completion: $0) }
     }
 
@@ -106,7 +108,9 @@ final class World: Sendable {
         try done { engine.importHistory(messages, into: id, by: caller, completion: $0) }
     }
 
-    func said(_ text: String, by sender: UserID, at date: Date, id: MessageID? = nil, mentions: Mentions? = nil) -> ImportedMessage {
+    func said(_ text: String, by sender: UserID, at date: Date, id: MessageID? = nil, mentions: Mentions? = nil)
+        -> ImportedMessage
+    {
         ImportedMessage(sender: sender, sentAt: date, submission: submission(text, id: id, mentions: mentions))
     }
 
@@ -117,7 +121,10 @@ final class World: Sendable {
     }
 
     /// Many messages of one sender in one commit, without what a send costs besides.
-    func fill(_ id: ConversationID, _ count: Int, by sender: UserID = "filler", type: @escaping @Sendable (Int) -> MessageType = { _ in .text }) throws {
+    func fill(
+        _ id: ConversationID, _ count: Int, by sender: UserID = "filler",
+        type: @escaping @Sendable (Int) -> MessageType = { _ in .text }
+    ) throws {
         try change { transaction in
             guard var row = try transaction.conversation(id) else { throw ChatError(.unknownConversation, "none") }
             let json = MessageContent.text("filling").json
@@ -155,7 +162,9 @@ final class World: Sendable {
     }
 
     /// A whole pass of `sync`: its heads and the cursor the next one begins with.
-    func pass(_ cursor: String? = nil, limit: Int = 50, by user: UserID) throws -> (heads: [ConversationHead], cursor: String) {
+    func pass(_ cursor: String? = nil, limit: Int = 50, by user: UserID) throws -> (
+        heads: [ConversationHead], cursor: String
+    ) {
         var heads: [ConversationHead] = []
         var cursor = cursor
         while true {

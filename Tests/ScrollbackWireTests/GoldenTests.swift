@@ -40,7 +40,9 @@ struct GoldenTests {
 
     @Test("No file is left without a test")
     func completeness() throws {
-        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".json") }
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter {
+            $0.hasSuffix(".json")
+        }
         #expect(Set(files) == Set(Golden.all.map { "\($0.name).json" }))
         #expect(Golden.all.count == files.count)
     }

@@ -15,20 +15,28 @@ struct HistoryParametersTests {
     @Test(
         "Every bad combination is refused and names the parameter that is wrong",
         arguments: [
-            (["cursor": ["x"], "before": ["latest"]], "cursor"), (["cursor": ["x"], "sort": ["newestFirst"]], "cursor"),
+            (["cursor": ["x"], "before": ["latest"]], "cursor"),
+            (["cursor": ["x"], "sort": ["newestFirst"]], "cursor"),
             (["cursor": ["x"], "types": ["text"]], "cursor"), (["cursor": ["x"], "beforeLimit": ["1"]], "cursor"),
             (["cursor": ["x", "y"]], "cursor"), (["cursor": ["x"], "limit": ["many"]], "limit"),
-            (["before": ["latest"], "after": ["earliest"]], "after"), (["before": ["latest"], "around": ["latest"]], "around"),
-            (["after": ["latest"], "from": ["earliest"], "to": ["latest"]], "from"), (["around": ["latest"], "from": ["earliest"]], "from"),
-            (["to": ["latest"]], "from"), (["from": ["latest"]], "to"), (["before": ["latest"], "to": ["latest"]], "to"),
+            (["before": ["latest"], "after": ["earliest"]], "after"),
+            (["before": ["latest"], "around": ["latest"]], "around"),
+            (["after": ["latest"], "from": ["earliest"], "to": ["latest"]], "from"),
+            (["around": ["latest"], "from": ["earliest"]], "from"),
+            (["to": ["latest"]], "from"), (["from": ["latest"]], "to"),
+            (["before": ["latest"], "to": ["latest"]], "to"),
             (["after": ["latest"], "to": ["latest"]], "to"), (["around": ["latest"], "to": ["latest"]], "to"),
             (["around": ["latest"], "limit": ["5"]], "limit"), (["beforeLimit": ["5"]], "beforeLimit"),
-            (["before": ["latest"], "beforeLimit": ["5"]], "beforeLimit"), (["after": ["latest"], "afterLimit": ["5"]], "afterLimit"),
+            (["before": ["latest"], "beforeLimit": ["5"]], "beforeLimit"),
+            (["after": ["latest"], "afterLimit": ["5"]], "afterLimit"),
             (["from": ["earliest"], "to": ["latest"], "afterLimit": ["5"]], "afterLimit"),
-            (["limit": ["five"]], "limit"), (["limit": ["5.0"]], "limit"), (["limit": [""]], "limit"), (["limit": ["1", "2"]], "limit"),
-            (["around": ["latest"], "beforeLimit": ["x"]], "beforeLimit"), (["around": ["latest"], "afterLimit": ["x"]], "afterLimit"),
+            (["limit": ["five"]], "limit"), (["limit": ["5.0"]], "limit"), (["limit": [""]], "limit"),
+            (["limit": ["1", "2"]], "limit"),
+            (["around": ["latest"], "beforeLimit": ["x"]], "beforeLimit"),
+            (["around": ["latest"], "afterLimit": ["x"]], "afterLimit"),
             (["sort": ["up"]], "sort"), (["sort": [""]], "sort"), (["sort": ["newestFirst", "oldestFirst"]], "sort"),
-            (["types": []], "types"), (["types": [""]], "types"), (["types": ["a b"]], "types"), (["types": ["text,"]], "types"),
+            (["types": []], "types"), (["types": [""]], "types"), (["types": ["a b"]], "types"),
+            (["types": ["text,"]], "types"),
             (["excludedTypes": []], "excludedTypes"), (["excludedTypes": ["é"]], "excludedTypes"),
             (["customTypes": []], "customTypes"), (["senders": []], "senders"), (["senders": [""]], "senders"),
             (["senders": ["a,,b"]], "senders"), (["senders": ["cafe\u{301}"]], "senders"),
@@ -45,8 +53,10 @@ struct HistoryParametersTests {
     @Test(
         "A point that is none is refused and names the anchor it was given for",
         arguments: [
-            "", "5", "seq", "seq:", "seq:0", "seq:-1", "seq:+1", "seq:1.5", "seq:x", "seq:9223372036854775808", "timetoken:",
-            "timetoken:x", "timetoken:-1", "timetoken:18446744073709551616", "id:", "id:x", "Latest", "newest", "seq:1:2",
+            "", "5", "seq", "seq:", "seq:0", "seq:-1", "seq:+1", "seq:1.5", "seq:x", "seq:9223372036854775808",
+            "timetoken:",
+            "timetoken:x", "timetoken:-1", "timetoken:18446744073709551616", "id:", "id:x", "Latest", "newest",
+            "seq:1:2",
             "2026-13-01T00:00:00Z", "yesterday", "time:5",
         ])
     func badPoints(_ text: String) {
@@ -55,7 +65,9 @@ struct HistoryParametersTests {
             #expect(error?.parameter == name)
             #expect(error?.code == .invalidParameter)
         }
-        let from = #expect(throws: ChatError.self) { try HistoryParameters(["from": [text], "to": ["latest"]]).query() }
+        let from = #expect(throws: ChatError.self) {
+            try HistoryParameters(["from": [text], "to": ["latest"]]).query()
+        }
         #expect(from?.parameter == "from")
         let to = #expect(throws: ChatError.self) { try HistoryParameters(["from": ["latest"], "to": [text]]).query() }
         #expect(to?.parameter == "to")
@@ -76,7 +88,9 @@ struct HistoryParametersTests {
 
     @Test("A list is given once with commas, or several times")
     func lists() throws {
-        func senders(_ given: [String]) throws -> Set<UserID>? { try HistoryParameters(["senders": given]).query().filter.senders }
+        func senders(_ given: [String]) throws -> Set<UserID>? {
+            try HistoryParameters(["senders": given]).query().filter.senders
+        }
         #expect(try senders(["alice"]) == ["alice"])
         #expect(try senders(["alice,bob"]) == ["alice", "bob"])
         #expect(try senders(["alice", "bob"]) == ["alice", "bob"])
@@ -89,7 +103,8 @@ struct HistoryParametersTests {
     func frames() throws {
         func query(_ members: String) throws -> HistoryQuery {
             let text = #"{"type":"history","ref":1,"conversation":"group:g",\#(members)}"#
-            guard case .request(_, .history(_, let query)) = try ClientFrame.decode(Array(text.utf8), limits: .standard) else {
+            guard case .request(_, .history(_, let query)) = try ClientFrame.decode(Array(text.utf8), limits: .standard)
+            else {
                 throw Golden.Unexpected()
             }
             return query
@@ -101,9 +116,12 @@ struct HistoryParametersTests {
         #expect(try query(#""senders":"a,b""#).filter.senders == ["a", "b"])
         #expect(try query(#""from":"seq:1","to":"seq:9""#).anchor == .between(.seq(1), .seq(9)))
         for (members, name) in [
-            (#""limit":5.5"#, "limit"), (#""limit":true"#, "limit"), (#""limit":{}"#, "limit"), (#""before":5"#, "before"),
-            (#""before":["latest","latest"]"#, "before"), (#""mentionsMe":1"#, "mentionsMe"), (#""senders":[1]"#, "senders"),
-            (#""senders":[]"#, "senders"), (#""types":[""]"#, "types"), (#""cursor":"x","limit":5,"sort":"newestFirst""#, "cursor"),
+            (#""limit":5.5"#, "limit"), (#""limit":true"#, "limit"), (#""limit":{}"#, "limit"),
+            (#""before":5"#, "before"),
+            (#""before":["latest","latest"]"#, "before"), (#""mentionsMe":1"#, "mentionsMe"),
+            (#""senders":[1]"#, "senders"),
+            (#""senders":[]"#, "senders"), (#""types":[""]"#, "types"),
+            (#""cursor":"x","limit":5,"sort":"newestFirst""#, "cursor"),
         ] {
             let error = #expect(throws: RequestError.self, "\(members)") { try query(members) }
             #expect(error?.ref == 1)

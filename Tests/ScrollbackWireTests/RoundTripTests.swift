@@ -19,7 +19,8 @@ struct RoundTripTests {
     @Test("A message comes back equal, with its metadata and content byte for byte")
     func messages() throws {
         for message in [Sample.message, Sample.fullMessage, Sample.deletedMessage] {
-            #expect(try reread({ message.write(to: &$0) }) { (r) throws(ChatError) in try Message(from: &r) } == message)
+            #expect(
+                try reread({ message.write(to: &$0) }) { (r) throws(ChatError) in try Message(from: &r) } == message)
         }
         #expect(Sample.deletedMessage.isDeleted)
     }
@@ -40,19 +41,27 @@ struct RoundTripTests {
             }
             #expect(back == page)
         }
-        #expect(try reread({ Sample.head.write(to: &$0) }) { (r) throws(ChatError) in try ConversationHead(from: &r) } == Sample.head)
+        #expect(
+            try reread({ Sample.head.write(to: &$0) }) { (r) throws(ChatError) in try ConversationHead(from: &r) }
+                == Sample.head)
         for position in Sample.positions {
-            #expect(try reread({ position.write(to: &$0) }) { (r) throws(ChatError) in try LogPosition(from: &r) } == position)
+            #expect(
+                try reread({ position.write(to: &$0) }) { (r) throws(ChatError) in try LogPosition(from: &r) }
+                    == position)
         }
         let summary = try reread({ w in w.object { Sample.summary.writeMembers(to: &$0) } }) { (r) throws(ChatError) in
             try ReadSummary(from: &r)
         }
         #expect(summary == Sample.summary)
-        #expect(try reread({ Sample.profile.write(to: &$0) }) { (r) throws(ChatError) in try UserProfile(from: &r) } == Sample.profile)
+        #expect(
+            try reread({ Sample.profile.write(to: &$0) }) { (r) throws(ChatError) in try UserProfile(from: &r) }
+                == Sample.profile)
         let answer = LogSyncAnswer(conversation: .direct("bob"), result: .success(Sample.logSync))
         let back = try reread({ answer.write(to: &$0) }) { (r) throws(ChatError) in try LogSyncAnswer(from: &r) }
         #expect(try back.result.get() == Sample.logSync)
-        #expect(try reread({ Sample.problem.writeProblem(to: &$0) }) { (r) throws(ChatError) in try ChatError(problem: &r) } == Sample.problem)
+        #expect(
+            try reread({ Sample.problem.writeProblem(to: &$0) }) { (r) throws(ChatError) in try ChatError(problem: &r) }
+                == Sample.problem)
     }
 
     @Test("A submission comes back equal, and so counts as the same send")
@@ -69,14 +78,17 @@ struct RoundTripTests {
     func traits() throws {
         for bits in 0..<Int64(16) {
             let traits = MessageTraits(bits: bits)
-            #expect(try reread({ traits.write(to: &$0) }) { (r) throws(ChatError) in try MessageTraits(from: &r) } == traits)
+            #expect(
+                try reread({ traits.write(to: &$0) }) { (r) throws(ChatError) in try MessageTraits(from: &r) } == traits
+            )
         }
     }
 
     @Test("A query comes back equal by both doors: a frame and a URL's parameters", arguments: queries)
     func historyQueries(_ query: HistoryQuery) throws {
         let bytes = ClientFrame.request(ref: 1, .history(.group("g"), query)).encoded()
-        guard case .request(1, .history(.group("g"), let byFrame)) = try ClientFrame.decode(bytes, limits: .standard) else {
+        guard case .request(1, .history(.group("g"), let byFrame)) = try ClientFrame.decode(bytes, limits: .standard)
+        else {
             Issue.record("another frame")
             return
         }
@@ -94,12 +106,15 @@ struct RoundTripTests {
         }
         let filters: [MessageFilter] = [
             .all, Sample.filter, .types([.text]), .customTypes([nil]), .customTypes(["a"]), .customTypes(["a,b"]),
-            .customTypes([nil, "", "\u{301}x"].map { $0?.isEmpty == true ? "," : $0 }.reduce(into: []) { $0.insert($1) }),
+            .customTypes(
+                [nil, "", "\u{301}x"].map { $0?.isEmpty == true ? "," : $0 }.reduce(into: []) { $0.insert($1) }),
             .senders(["a,b"]), .senders(["a,b", "\u{301}c"]), .senders(["a", "b", "c"]), .mentionsMe,
         ]
         return anchors.map { anchor in
             if case .around = anchor { return HistoryQuery(anchor) }
             return HistoryQuery(anchor, limit: 7, sort: .oldestFirst)
-        } + filters.map { HistoryQuery(.latest, limit: 100, filter: $0) } + [HistoryQuery(.cursor(.init(rawValue: "x")), limit: 0)]
+        } + filters.map { HistoryQuery(.latest, limit: 100, filter: $0) } + [
+            HistoryQuery(.cursor(.init(rawValue: "x")), limit: 0)
+        ]
     }()
 }

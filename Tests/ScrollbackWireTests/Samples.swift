@@ -22,7 +22,8 @@ enum Sample {
 
     static let fullMessage = Message(
         conversation: .community("a/b", channel: "c:d%"), seq: 1 << 52, n: 0, id: id, timetoken: time, epoch: epoch,
-        sender: "مرحبا😀", type: poll, content: MessageContent(known: poll, json: RawJSON(known: #"{ "q":"?" , "n":1e2}"#)),
+        sender: "مرحبا😀", type: poll,
+        content: MessageContent(known: poll, json: RawJSON(known: #"{ "q":"?" , "n":1e2}"#)),
         rev: 7, attributes: attributes, editedAt: Date(timeIntervalSince1970: 1_795_255_260.5))
 
     static let deletedMessage = Message(
@@ -39,7 +40,8 @@ enum Sample {
     static let state = LogHead(epoch: epoch, view: 2, head: 120, firstSeq: 51, n: 99, rev: 7)
 
     static let page = LogPage(
-        messages: [message, fullMessage], coverage: Coverage(lower: 51, upper: 120, voids: SeqRangeSet([81...119, 55...55])),
+        messages: [message, fullMessage],
+        coverage: Coverage(lower: 51, upper: 120, voids: SeqRangeSet([81...119, 55...55])),
         isFiltered: false, older: HistoryCursor(rawValue: "b2xkZXI"), newer: HistoryCursor(rawValue: "bmV3ZXI"),
         state: state)
 
@@ -62,11 +64,13 @@ enum Sample {
 
     static let positions = [
         LogPosition(conversation: .direct("bob"), epoch: epoch, view: 3, seq: 0, rev: 2),
-        LogPosition(conversation: .community("city", channel: "general"), epoch: Epoch(rawValue: 1), view: 0, seq: 5, rev: 0),
+        LogPosition(
+            conversation: .community("city", channel: "general"), epoch: Epoch(rawValue: 1), view: 0, seq: 5, rev: 0),
     ]
 
     static let filter = MessageFilter(
-        types: [.text, poll], excludedTypes: [.notice], customTypes: [nil, "a,b"], senders: ["alice", "b,c"], mentionsMe: true)
+        types: [.text, poll], excludedTypes: [.notice], customTypes: [nil, "a,b"], senders: ["alice", "b,c"],
+        mentionsMe: true)
 
     static let logSync = LogSync(
         page: page,
@@ -152,12 +156,16 @@ struct Golden: CustomStringConvertible, Sendable {
         request("send", .send(.group("swift"), Submission(id: Sample.id, content: .text("hi")))),
         request("send-full", .send(.community("city", channel: "general"), Sample.submission)),
         request("history", .history(.group("swift"), HistoryQuery())),
-        request("history-before", .history(.group("swift"), HistoryQuery(.before(.seq(10)), limit: 100, sort: .oldestFirst))),
+        request(
+            "history-before", .history(.group("swift"), HistoryQuery(.before(.seq(10)), limit: 100, sort: .oldestFirst))
+        ),
         request("history-after", .history(.group("swift"), HistoryQuery(.after(.timetoken(Sample.time)), limit: 0))),
-        request("history-around", .history(.group("swift"), HistoryQuery(.around(.id(Sample.id), before: 3, after: 0)))),
+        request(
+            "history-around", .history(.group("swift"), HistoryQuery(.around(.id(Sample.id), before: 3, after: 0)))),
         request("history-between", .history(.group("swift"), HistoryQuery(.between(.date(Sample.time.date), .latest)))),
         request("history-filtered", .history(.group("swift"), HistoryQuery(.after(.earliest), filter: Sample.filter))),
-        request("history-cursor", .history(.group("swift"), HistoryQuery(.cursor(.init(rawValue: "b2xkZXI")), limit: 50))),
+        request(
+            "history-cursor", .history(.group("swift"), HistoryQuery(.cursor(.init(rawValue: "b2xkZXI")), limit: 50))),
         request("read", .read(.direct("bob"), seq: 9, epoch: Sample.epoch)),
         request("sync", .syncWindow(cursor: nil, limit: 50)),
         request("sync-on", .syncWindow(cursor: "k.1.2", limit: 100)),
@@ -170,7 +178,8 @@ struct Golden: CustomStringConvertible, Sendable {
     ]
 
     static let serverFrames: [Golden] = [
-        Golden("server-welcome", ServerFrame.encodeWelcome(.init(user: "alice", heartbeat: 30, limits: .standard))) { bytes in
+        Golden("server-welcome", ServerFrame.encodeWelcome(.init(user: "alice", heartbeat: 30, limits: .standard))) {
+            bytes in
             guard case .welcome(let welcome) = try ServerFrame.decode(bytes) else { throw Unexpected() }
             return ServerFrame.encodeWelcome(welcome)
         },
@@ -188,7 +197,8 @@ struct Golden: CustomStringConvertible, Sendable {
         result(
             "history", Sample.page, { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try LogPage(from: &r) }),
         result(
-            "read", Sample.summary, { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ReadSummary(from: &r) }),
+            "read", Sample.summary, { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ReadSummary(from: &r) }
+        ),
         result(
             "sync", HeadWindow(heads: [Sample.head], cursor: "k.1.2", isDone: true), { $1.writeMembers(to: &$0) },
             { (r) throws(ChatError) in try HeadWindow(from: &r) }),
@@ -214,9 +224,12 @@ struct Golden: CustomStringConvertible, Sendable {
 
     static let values: [Golden] = [
         value("message", Sample.message, { $1.write(to: &$0) }, { (r) throws(ChatError) in try Message(from: &r) }),
-        value("message-full", Sample.fullMessage, { $1.write(to: &$0) }, { (r) throws(ChatError) in try Message(from: &r) }),
         value(
-            "message-deleted", Sample.deletedMessage, { $1.write(to: &$0) }, { (r) throws(ChatError) in try Message(from: &r) }),
+            "message-full", Sample.fullMessage, { $1.write(to: &$0) },
+            { (r) throws(ChatError) in try Message(from: &r) }),
+        value(
+            "message-deleted", Sample.deletedMessage, { $1.write(to: &$0) },
+            { (r) throws(ChatError) in try Message(from: &r) }),
         value(
             "submission", Sample.submission, { writer, value in writer.object { value.writeMembers(to: &$0) } },
             { (r) throws(ChatError) in try Submission(from: SubmissionFields(from: &r), limits: .standard) }),
@@ -227,7 +240,9 @@ struct Golden: CustomStringConvertible, Sendable {
             "page-filtered", Sample.filteredPage, { writer, value in writer.object { value.writeMembers(to: &$0) } },
             { (r) throws(ChatError) in try LogPage(from: &r) }),
         value("head", Sample.head, { $1.write(to: &$0) }, { (r) throws(ChatError) in try ConversationHead(from: &r) }),
-        value("position", Sample.positions[0], { $1.write(to: &$0) }, { (r) throws(ChatError) in try LogPosition(from: &r) }),
+        value(
+            "position", Sample.positions[0], { $1.write(to: &$0) },
+            { (r) throws(ChatError) in try LogPosition(from: &r) }),
         value(
             "log-sync", LogSyncAnswer(conversation: .direct("bob"), result: .success(Sample.logSync)),
             { $1.write(to: &$0) }, { (r) throws(ChatError) in try LogSyncAnswer(from: &r) }),
@@ -236,6 +251,7 @@ struct Golden: CustomStringConvertible, Sendable {
             { $1.write(to: &$0) }, { (r) throws(ChatError) in try LogSyncAnswer(from: &r) }),
         value("profile", Sample.profile, { $1.write(to: &$0) }, { (r) throws(ChatError) in try UserProfile(from: &r) }),
         value(
-            "problem", Sample.problem, { $1.writeProblem(to: &$0) }, { (r) throws(ChatError) in try ChatError(problem: &r) }),
+            "problem", Sample.problem, { $1.writeProblem(to: &$0) },
+            { (r) throws(ChatError) in try ChatError(problem: &r) }),
     ]
 }

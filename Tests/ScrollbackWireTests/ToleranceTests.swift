@@ -37,7 +37,9 @@ struct ToleranceTests {
         return (value as? [Any])?.map(unspice) ?? value
     }
 
-    @Test("A frame of a type this version does not know is unknown, whatever is in it", arguments: ["typing", "presence", "x", ""])
+    @Test(
+        "A frame of a type this version does not know is unknown, whatever is in it",
+        arguments: ["typing", "presence", "x", ""])
     func unknownEvents(_ type: String) throws {
         let bytes = Array(#"{"seq":"not a number","type":"\#(type)","conversation":5}"#.utf8)
         guard case .unknown(type) = try ServerFrame.decode(bytes) else {
@@ -52,6 +54,15 @@ struct ToleranceTests {
         #expect(error?.ref == 9)
         #expect(error?.error.code == .unknownOperation)
         #expect(error?.error.parameter == "type")
+    }
+
+    @Test("Somebody whose role this version does not know is a member, not somebody who left")
+    func unknownRoles() throws {
+        let text = #"{"type":"member","conversation":"group:g","user":"bob","role":"guest"}"#
+        guard case .event(.member(_, "bob", .member)) = try ServerFrame.decode(Array(text.utf8)) else {
+            Issue.record("another event")
+            return
+        }
     }
 
     @Test("An error code this version does not know keeps its status and whether it is temporary")
@@ -73,12 +84,14 @@ struct ToleranceTests {
     private static let optional: Set<String> = [
         "cursor", "mentions", "metadata", "extra", "customType", "push", "replyTo", "flags", "everyone", "users",
         "pushText", "storeInHistory", "countsUnread", "notifies", "updatesRecents", "limit", "sort", "types",
-        "excludedTypes", "customTypes", "senders", "mentionsMe", "beforeLimit", "afterLimit", "before", "after", "around",
+        "excludedTypes", "customTypes", "senders", "mentionsMe", "beforeLimit", "afterLimit", "before", "after",
+        "around",
         "view", "rev", "heartbeat", "limits", "frameBytes", "contentBytes", "attributeBytes", "pageSize", "temporary",
-        "parameter", "retryAfter", "status", "detail", "code", "title", "sentAt", "editedAt", "deleted", "older", "newer",
+        "parameter", "retryAfter", "status", "detail", "code", "title", "sentAt", "editedAt", "deleted", "older",
+        "newer",
         "voids", "messages", "heads", "done", "name", "avatar", "unread", "readSeq", "lastMessage", "muted", "pinned",
         "markedUnread", "member", "userRev", "changes", "changedThrough", "mustRefetch", "error", "message", "removed",
-        "role", "profile", "change", "content", "positions", "user", "seq",
+        "profile", "change", "content", "positions", "user", "seq",
     ]
     /// Where leaving out what is optional elsewhere is refused.
     private static let required: [String: Set<String>] = [
@@ -94,16 +107,20 @@ struct ToleranceTests {
     ]
     /// Where what is required elsewhere may be left out.
     private static let optionalThere: Set<String> = [
-        "event-message.conversation", "event-transient.conversation", "event-resync-one.conversation", "server-error.ref",
+        "event-message.conversation", "event-transient.conversation", "event-resync-one.conversation",
+        "server-error.ref",
         "problem.type", "log-sync-refused.error.type",
     ]
     /// Where another field is named than the one that is missing or wrong.
     private static let named: [String: Set<String>] = [
         "users": ["mentions"], "scanned": ["covered"], "lower": ["lower"], "seq": ["seq", "message"],
-        "everyone": ["mentions", "everyone"], "user": ["user", "readSeq", "epoch", "seq", "n", "unread", "mentions", "rev"],
+        "everyone": ["mentions", "everyone"],
+        "user": ["user", "readSeq", "epoch", "seq", "n", "unread", "mentions", "rev"],
     ]
     /// Fields that may hold anything, those nobody reads, and those whose type has another meaning.
-    private static let anything: Set<String> = ["extra", "content", "sentAt", "title", "deleted", "type", "x", "a", "b"]
+    private static let anything: Set<String> = [
+        "extra", "content", "sentAt", "title", "deleted", "type", "x", "a", "b",
+    ]
 
     @Test("A missing field is refused and named, unless it may be missing", arguments: Golden.all)
     func missing(_ golden: Golden) throws {
@@ -111,7 +128,8 @@ struct ToleranceTests {
             let error = Self.error { _ = try golden.recode(try Self.changed(golden, path, key, nil)) }
             let place = ([golden.name] + path.compactMap { $0 as? String } + [key]).joined(separator: ".")
             let isInHead = try Self.value(golden, path, "firstSeq") != nil && ["view", "rev"].contains(key)
-            let isRequired = isInHead || path.isEmpty && Self.required[golden.name]?.contains(key) == true
+            let isRequired =
+                isInHead || path.isEmpty && Self.required[golden.name]?.contains(key) == true
                 || Self.required[golden.name]?.contains(key) == true && !["rev", "seq"].contains(key)
             if key == "type", path.isEmpty, golden.name.contains("-"), !golden.name.hasPrefix("message") {
                 #expect(error?.parameter == "type", "\(place)")
@@ -120,7 +138,9 @@ struct ToleranceTests {
             } else {
                 #expect(error?.code == .invalidParameter, "\(golden.name): \(path).\(key)")
                 let names = Self.named[key] ?? [key]
-                #expect(error?.parameter.map(names.contains) == true, "\(golden.name): \(path).\(key): \(String(describing: error))")
+                #expect(
+                    error?.parameter.map(names.contains) == true,
+                    "\(golden.name): \(path).\(key): \(String(describing: error))")
             }
         }
     }
@@ -135,9 +155,13 @@ struct ToleranceTests {
             let mayBeText = golden.name.hasPrefix("client-history") && value is [Any]
             for wrong: Any in isScalar || mayBeText ? [[:] as Object] : [5, "x"] as [Any] {
                 let error = Self.error { _ = try golden.recode(try Self.changed(golden, path, key, wrong)) }
-                #expect(error?.code == .invalidParameter, "\(golden.name): \(path).\(key) = \(wrong): \(String(describing: error))")
+                #expect(
+                    error?.code == .invalidParameter,
+                    "\(golden.name): \(path).\(key) = \(wrong): \(String(describing: error))")
                 let names = (Self.named[key] ?? []).union([key])
-                #expect(error?.parameter.map(names.contains) == true, "\(golden.name): \(path).\(key): \(String(describing: error))")
+                #expect(
+                    error?.parameter.map(names.contains) == true,
+                    "\(golden.name): \(path).\(key): \(String(describing: error))")
             }
         }
     }
@@ -179,7 +203,11 @@ struct ToleranceTests {
     private static func value(_ golden: Golden, _ path: [AnyHashable], _ key: String) throws -> Any? {
         var value: Any? = try JSONSerialization.jsonObject(with: Data(golden.bytes))
         for step in path {
-            if let name = step as? String { value = (value as? Object)?[name] } else { value = (value as? [Any])?.first }
+            if let name = step as? String {
+                value = (value as? Object)?[name]
+            } else {
+                value = (value as? [Any])?.first
+            }
         }
         return (value as? Object)?[key]
     }
@@ -202,7 +230,9 @@ struct ToleranceTests {
         }
     }
 
-    @Test("What is no JSON object is malformed, and has no ref", arguments: ["", "hello", "x[]", "{", #"{"type":"ping","ref":1"#, #"{"type":"ping","ref":1}}"#])
+    @Test(
+        "What is no JSON object is malformed, and has no ref",
+        arguments: ["", "hello", "x[]", "{", #"{"type":"ping","ref":1"#, #"{"type":"ping","ref":1}}"#])
     func notJSON(_ text: String) {
         #expect(refusal(text)?.error.code == .malformed)
         let error = Self.error { _ = try ServerFrame.decode(Array(text.utf8)) }
@@ -224,13 +254,15 @@ struct ToleranceTests {
         let limits = Limits(frameBytes: 100, contentBytes: 20, attributeBytes: 10, pageSize: 100)
         func error(_ members: String) -> ChatError? {
             Self.error {
-                let text = #"{"type":"send","ref":1,"conversation":"group:g","message":{"id":"\#(Sample.id)","type":"app:x",\#(members)}}"#
+                let text =
+                    #"{"type":"send","ref":1,"conversation":"group:g","message":{"id":"\#(Sample.id)","type":"app:x",\#(members)}}"#
                 _ = try ClientFrame.decode(Array(text.utf8), limits: limits)
             }
         }
         #expect(error(#""content":{"a":"0123456789"}"#) == nil)
         for (members, name, limit) in [
-            (#""content":{"a":"0123456789012345"}"#, "content", 20), (#""content":{},"metadata":{"a":"01234"}"#, "metadata", 10),
+            (#""content":{"a":"0123456789012345"}"#, "content", 20),
+            (#""content":{},"metadata":{"a":"01234"}"#, "metadata", 10),
             (#""content":{},"extra":"0123456789""#, "extra", 10), (#""content":{},"push":{"a":"01234"}"#, "push", 10),
         ] {
             let error = error(members)
@@ -245,19 +277,23 @@ struct ToleranceTests {
     func ranges() {
         func positions(_ count: Int) -> String {
             let one = #"{"conversation":"group:g","epoch":"1","seq":0}"#
-            return #"{"type":"sync","ref":1,"positions":[\#(Array(repeating: one, count: count).joined(separator: ","))]}"#
+            return
+                #"{"type":"sync","ref":1,"positions":[\#(Array(repeating: one, count: count).joined(separator: ","))]}"#
         }
         #expect(refusal(positions(100)) == nil)
         #expect(refusal(positions(101))?.error.parameter == "positions")
         #expect(refusal(positions(101))?.error.limit == 100)
-        #expect(refusal(#"{"type":"sync","ref":1,"positions":[{"conversation":"group:g","epoch":"1","seq":-1}]}"#)?.error.parameter == "seq")
+        #expect(
+            refusal(#"{"type":"sync","ref":1,"positions":[{"conversation":"group:g","epoch":"1","seq":-1}]}"#)?.error
+                .parameter == "seq")
         for limit in ["0", "101", "-1"] {
             let error = refusal(#"{"type":"sync","ref":1,"limit":\#(limit)}"#)
             #expect(error?.error.parameter == "limit")
             #expect(error?.error.limit == 100)
         }
         let many = Array(repeating: #""room:a""#, count: 501).joined(separator: ",")
-        #expect(refusal(#"{"type":"subscribe","ref":1,"conversations":[\#(many)]}"#)?.error.parameter == "conversations")
+        #expect(
+            refusal(#"{"type":"subscribe","ref":1,"conversations":[\#(many)]}"#)?.error.parameter == "conversations")
         #expect(refusal(#"{"type":"hello","token":"t","device":""}"#)?.error.parameter == "device")
     }
 
@@ -267,7 +303,8 @@ struct ToleranceTests {
             {"type":"send","ref":1,"conversation":"group:g","message":{"id":"\#(Sample.id)","type":"text","content":{"text":"a"},
             "mentions":null,"metadata":null,"extra":null,"customType":null,"push":null,"replyTo":null,"flags":null}}
             """#
-        guard case .request(1, .send(_, let submission)) = try ClientFrame.decode(Array(text.utf8), limits: .standard) else {
+        guard case .request(1, .send(_, let submission)) = try ClientFrame.decode(Array(text.utf8), limits: .standard)
+        else {
             Issue.record("another frame")
             return
         }

@@ -48,7 +48,7 @@ extension Driver {
 
     /// What an outcome shows to be missing is asked for.
     func follow(_ outcome: LogOutcome) {
-        if outcome.wasUnknown {
+        if outcome.needsHead {
             if case .head = outcome.input {} else { learn([outcome.conversation]) }
         }
         if let behind = outcome.behind, behind.conversation.kind.traits.replaysMissed || isHeard(behind.conversation) {

@@ -77,8 +77,8 @@ package struct LogOutcome: Sendable {
     /// Where the log stands now, if the device has missed something of it.
     package var behind: LogPosition?
     package var changedGaps: Bool
-    /// Whether nothing was known of the log before: its head has more to say.
-    package var wasUnknown: Bool
+    /// Whether the log was not known before, or its counts are only nearly right: its head has more to say.
+    package var needsHead: Bool
 }
 
 extension LocalWriter {
@@ -158,13 +158,13 @@ extension LocalWriter {
             log.state = state
         }
         for edit in edits { try carryOut(edit, number: log.number) }
-        try follow(input, edits, log)
+        let isNearlyRight = try follow(input, edits, log)
         var edit = edits.last ?? LogEdit()
         edit.needsSync = edits.contains(where: \.needsSync)
         return LogOutcome(
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: gapsBefore != log.state?.gaps,
-            wasUnknown: wasUnknown)
+            needsHead: wasUnknown || isNearlyRight)
     }
 
     private func carryOut(_ edit: LogEdit, number: Int64) throws {
@@ -216,19 +216,23 @@ extension LocalWriter {
     // MARK: The list of recents and read state
 
     /// Keeps the conversation's entry in step with its log, in the same transaction.
-    private func follow(_ input: LogInput, _ edits: [LogEdit], _ log: OpenLog) throws {
+    ///
+    /// - Returns: whether the counts are only nearly right, because messages were skipped.
+    private func follow(_ input: LogInput, _ edits: [LogEdit], _ log: OpenLog) throws -> Bool {
+        var skips = false
         if edits.contains(where: \.erasesEverything) { try startReadStateOver(log) }
         switch input {
         case .head(let head): try follow(head, number: log.number)
         case .live(.message(let message)), .sent(let message):
             guard edits.contains(where: { !$0.isStale }), log.state != nil else { break }
-            try count(message, number: log.number)
+            skips = try count(message, number: log.number)
         case .live(.head(_, let head)):
             try advance(toHead: head, number: log.number)
         case .live(.changed), .page, .sync: break
         }
         let touchesEnd = edits.contains { !$0.upserts.isEmpty || !$0.erased.isEmpty || $0.erasesEverything }
         if touchesEnd { try refreshLast(log.number) }
+        return skips
     }
 
     private func startReadStateOver(_ log: OpenLog) throws {
@@ -251,14 +255,16 @@ extension LocalWriter {
             head.name, head.avatar, head.isMember, head.isMuted, head.isPinned, head.isMarkedUnread, number,
         ])
         var state = try reader.readState(number) ?? ReadState(ReadSummary(head))
-        state.apply(ReadSummary(head))
+        let summary = ReadSummary(head)
+        state.apply(summary, since: try reader.counted(above: summary.seq, through: state.computedAt.seq, number))
         try save(state, number: number)
     }
 
-    private func count(_ message: Message, number: Int64) throws {
-        guard var state = try reader.readState(number) else { return }
-        state.apply(message, reader: user)
+    private func count(_ message: Message, number: Int64) throws -> Bool {
+        guard var state = try reader.readState(number) else { return false }
+        let skips = state.apply(message, reader: user)
         try save(state, number: number)
+        return skips
     }
 
     private func advance(toHead head: LogHead, number: Int64) throws {

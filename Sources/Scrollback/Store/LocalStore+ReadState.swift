@@ -18,6 +18,23 @@ extension LocalReader {
             pendingReadSeq: row[9], pendingN: row[10])
     }
 
+    /// What is known of the messages between two places, for counts that were made at the lower one.
+    func counted(above lower: Seq, through upper: Seq, _ number: Int64) throws -> ReadState.CountedSince {
+        var since = ReadState.CountedSince()
+        guard lower < upper else { return since }
+        let rows = try messages(
+            number, .room("unnamed"), Epoch(rawValue: 0), range: (lower + 1)...upper, newestFirst: false, limit: .max,
+            filter: .all)
+        for row in rows {
+            if row.sender == user {
+                since.own += row.type.traits.less(row.attributes.traits).countsUnread ? 1 : 0
+            } else if row.attributes.mentions?.includes(user) == true {
+                since.mentions += 1
+            }
+        }
+        return since
+    }
+
     /// Reads that the server has not confirmed: conversation, place, and the log they are in.
     package func pendingReads() throws -> [(conversation: ConversationID, seq: Seq, epoch: Epoch)] {
         try Row.fetchAll(
@@ -47,7 +64,7 @@ extension LocalWriter {
         let number = try number(of: id)
         guard let log = try reader.log(number), log.epoch == summary.epoch, var state = try reader.readState(number)
         else { return }
-        state.apply(summary)
+        state.apply(summary, since: try reader.counted(above: summary.seq, through: state.computedAt.seq, number))
         try save(state, number: number)
         try db.cachedStatement(sql: "UPDATE conversation SET isMarkedUnread = ? WHERE number = ?")
             .execute(arguments: [summary.isMarkedUnread, number])

@@ -44,6 +44,10 @@ struct Audience {
 
     var isEmpty: Bool { lanes.isEmpty }
 
+    func contains(_ connection: any Connection) -> Bool {
+        lanes.contains { $0.lane === connection.lane && $0.connections.contains { $0 === connection } }
+    }
+
     mutating func add(_ connection: any Connection) {
         if let index = lanes.firstIndex(where: { $0.lane === connection.lane }) {
             guard !lanes[index].connections.contains(where: { $0 === connection }) else { return }

@@ -95,6 +95,7 @@ package final class Hub: Sendable {
                 message.conversation = name
                 return .message(message)
             }
+            if isListed { tellConcerned(message, named: id, except: origin) }
         case .moved(let id, let mark, let isListed):
             if isListed { movedChannels.withLock { $0[id] = mark } }
             deliver(id) { .head($0, mark.epoch, seq: mark.seq, n: mark.n, rev: mark.rev) }
@@ -122,6 +123,25 @@ package final class Hub: Sendable {
         case .userChanged(let profile): send(.user(profile), to: connections(of: profile.id))
         case .revoked(let user):
             for connection in connections(of: user) { connection.close(.signedOut) }
+        }
+    }
+
+    /// Tells those of a community whom a message concerns though they don't hear the channel: its sender's other devices,
+    /// which must not count it as unread, and whoever it mentions.
+    private func tellConcerned(_ message: Message, named id: ConversationID, except origin: Origin?) {
+        let hearers = audience(of: id)
+        if message.attributes.mentions?.everyone == true, let community = id.community {
+            audience(of: community)?.deliver(ServerEvent.message(message).encoded(), except: origin)
+            return
+        }
+        let users = Set(message.attributes.mentions?.users ?? []).union([message.sender])
+        let members = id.community.flatMap { audience(of: $0) }
+        for user in users.sorted() {
+            let concerned = connections(of: user).filter { connection in
+                Origin(connection) != origin && members?.contains(connection) == true
+                    && hearers?.contains(connection) != true
+            }
+            send(.message(message), to: concerned)
         }
     }
 

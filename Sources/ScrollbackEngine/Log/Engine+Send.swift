@@ -107,6 +107,9 @@ extension Transaction {
                     "message \(message.submission.id) of \(message.sentAt.iso8601) is older than the newest of \(id), of "
                         + "\(newest.date.iso8601): it would have to go before it", parameter: "sentAt")
             }
+            guard message.sentAt.timeIntervalSince1970 >= 0 else {
+                throw ChatError.invalidParameter("sentAt", "of message \(message.submission.id) lies before 1970")
+            }
             guard time <= now else {
                 throw ChatError.invalidParameter("sentAt", "of message \(message.submission.id) lies in the future")
             }

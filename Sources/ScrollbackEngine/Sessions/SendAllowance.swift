@@ -35,9 +35,11 @@ package final class SendAllowance: Sendable {
             bucket.filledAt = now
             defer { buckets[caller.user] = bucket }
             guard bucket.tokens >= 1 else {
+                // Up to a millisecond longer than needed, so that whoever waits exactly that long is not early by a rounding.
+                let wait = ((1 - bucket.tokens) / perSecond * 1000).rounded(.down) + 1
                 return ChatError(
                     .rateLimited, "more than \(Int(perSecond)) messages a second", limit: Int(perSecond),
-                    retryAfter: (1 - bucket.tokens) / perSecond)
+                    retryAfter: wait / 1000)
             }
             bucket.tokens -= 1
             return nil

@@ -24,9 +24,10 @@ extension Engine {
         return try store.read { store in
             var pass = try cursor.pass ?? .init(moved: moved, userRev: store.user(caller.user)?.rev ?? 0, below: .max)
             let candidates = try conversations(of: caller.user, in: store)
-                .filter { row, member in
-                    row.moved <= pass.moved && row.moved < pass.below
-                        && (row.moved > cursor.moved || (member?.userRev ?? 0) > cursor.userRev)
+                .filter { candidate in
+                    candidate.row.moved <= pass.moved && candidate.row.moved < pass.below
+                        && (candidate.follows && candidate.row.moved > cursor.moved
+                            || candidate.userRev > cursor.userRev)
                 }
                 .sorted { $0.row.moved > $1.row.moved }
 
@@ -35,8 +36,8 @@ extension Engine {
             while count < candidates.count, count > 0, candidates[count].row.moved == candidates[count - 1].row.moved {
                 count += 1
             }
-            let heads = try candidates.prefix(count).compactMap { row, member in
-                try headOrTombstone(of: row, member, for: caller, in: store)
+            let heads = try candidates.prefix(count).compactMap { candidate in
+                try headOrTombstone(of: candidate.row, candidate.member, for: caller, in: store)
             }
             let isDone = count == candidates.count
             if isDone {
@@ -59,16 +60,19 @@ extension Engine {
         let bound = try cursor.map { try RecentsCursor($0) }
         return try store.read { store in
             let candidates = try conversations(of: caller.user, in: store)
-                .filter { row, member in
-                    !row.isDeleted && row.id.kind.traits.hasRecents && (kind == nil || row.id.kind == kind)
-                        && row.head > 0 && (bound.map { RecentsCursor(row) < $0 } ?? true)
+                .filter { candidate in
+                    let row = candidate.row
+                    return !row.isDeleted && row.id.kind.traits.hasRecents && (kind == nil || row.id.kind == kind)
+                        && row.head > 0
                 }
-                .sorted { RecentsCursor($0.row) > RecentsCursor($1.row) }
+                .map { (row: $0.row, place: try recentsPlace(of: $0, for: caller, in: store)) }
+                .filter { candidate in bound.map { candidate.place < $0 } ?? true }
+                .sorted { $0.place > $1.place }
             var heads: [ConversationHead] = []
-            var last: ConversationRow?
-            for (row, _) in candidates {
-                if heads.count == limit { return (heads, last.map { RecentsCursor($0).text }) }
-                last = row
+            var last: RecentsCursor?
+            for (row, place) in candidates {
+                if heads.count == limit { return (heads, last?.text) }
+                last = place
                 guard let access = try visible(row, for: caller, in: store), !access.visible.isEmpty else { continue }
                 heads.append(try head(of: access, for: caller.user, in: store))
             }
@@ -111,11 +115,36 @@ extension Engine {
 
     // MARK: Conversations of a user
 
+    /// A conversation a user has to do with.
+    struct Candidate {
+        var row: ConversationRow
+        var member: MemberRow?
+        /// Whether they are a member now, by whichever list.
+        var isMember: Bool
+
+        var userRev: Int64 { member?.userRev ?? 0 }
+
+        /// Whether what happens there is their business. Who left hears that they left, and of the end: that it was deleted,
+        /// and perhaps made anew without them, which leaves a row that counts no change of theirs.
+        var follows: Bool { isMember || row.isDeleted || userRev == 0 }
+    }
+
+    /// Where a conversation stands in the list: by its newest message, or by the newest one that who left may see.
+    private func recentsPlace(
+        of candidate: Candidate, for caller: Caller, in store: any StoreReader
+    ) throws -> RecentsCursor {
+        let row = candidate.row
+        var time = row.timetoken
+        if !candidate.isMember {
+            let newest = try visible(row, for: caller, in: store)?.visible.highest ?? 0
+            time = try store.message(atOrBelow: newest, in: row.number)?.timetoken ?? Timetoken(rawValue: 0)
+        }
+        return RecentsCursor(time: time, number: row.number)
+    }
+
     /// Every conversation a user has to do with: those that list them, and the channels of their communities.
-    func conversations(
-        of user: UserID, in store: any StoreReader
-    ) throws -> [(row: ConversationRow, member: MemberRow?)] {
-        var found: [(row: ConversationRow, member: MemberRow?)] = []
+    func conversations(of user: UserID, in store: any StoreReader) throws -> [Candidate] {
+        var found: [Candidate] = []
         var channelMembers: [Int64: MemberRow] = [:]
         var communities: [(row: ConversationRow, member: MemberRow)] = []
         for member in try store.memberships(of: user) {
@@ -125,7 +154,7 @@ extension Engine {
             } else if row.id.kind == .community {
                 channelMembers[row.number] = member
             } else {
-                found.append((row, member))
+                found.append(Candidate(row: row, member: member, isMember: member.standing == .member))
             }
         }
         for (community, outer) in communities {
@@ -140,7 +169,8 @@ extension Engine {
                         member = member ?? MemberRow(conversation: channel.number, user: user, standing: .reader)
                         member?.userRev = outer.userRev
                     }
-                    found.append((channel, member))
+                    let isMember = outer.standing == .member && (!channel.isPrivate || member?.standing == .member)
+                    found.append(Candidate(row: channel, member: member, isMember: isMember))
                 }
                 after = last.id.part
             }
@@ -227,9 +257,9 @@ private struct RecentsCursor: Comparable {
     var time: Timetoken
     var number: Int64
 
-    init(_ row: ConversationRow) {
-        time = row.timetoken
-        number = row.number
+    init(time: Timetoken, number: Int64) {
+        self.time = time
+        self.number = number
     }
 
     init(_ text: String) throws(ChatError) {

@@ -192,13 +192,14 @@ package struct JSONReader {
         return bytes[index]
     }
 
-    /// What stands at the next byte begins another value, or none at all.
+    /// What comes next is a value of another type, or none at all.
     private func wrongType(_ expected: String) -> ChatError {
-        switch bytes[index] {
-        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""), UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
-            mismatch(expected)
-        case let byte where Self.startsNumber(byte): mismatch(expected)
-        default: syntax("a value")
+        var rest = self
+        do throws(ChatError) {
+            try rest.skip()
+            return mismatch(expected)
+        } catch {
+            return error
         }
     }
 

@@ -19,7 +19,11 @@ package struct GapRequest: Hashable, Sendable {
     }
 
     package var query: HistoryQuery {
-        HistoryQuery(direction == .older ? .before(.seq(anchor)) : .after(.seq(anchor)), limit: limit)
+        switch direction {
+        case .older: HistoryQuery(.before(.seq(anchor)), limit: limit)
+        // There is no place before the first one to name.
+        case .newer: HistoryQuery(anchor > 0 ? .after(.seq(anchor)) : .earliest, limit: limit)
+        }
     }
 }
 

@@ -3,9 +3,10 @@ package import ScrollbackModel
 extension ReadState {
     /// Takes what the server counted, unless it was counted before something this device knows of.
     ///
+    /// - Parameter since: what this device knows to have come after the summary's place, up to its own.
     /// - Returns: whether its counts were taken. How far was read is merged by the higher one in any case.
     @discardableResult
-    package mutating func apply(_ summary: ReadSummary) -> Bool {
+    package mutating func apply(_ summary: ReadSummary, since: CountedSince = CountedSince()) -> Bool {
         guard summary.epoch == epoch else { return false }
         readSeq = max(readSeq, summary.readSeq)
         if let pending = pendingReadSeq, summary.readSeq >= pending { confirm() }
@@ -17,8 +18,9 @@ extension ReadState {
         mentions = summary.mentions
         isMarkedUnread = summary.isMarkedUnread && pendingReadSeq == nil
         if summary.seq < mine.stamp.seq {
-            // What came since is the difference in running numbers.
-            unread += max(0, mine.stamp.n - summary.n)
+            // What came since is the difference in running numbers, the user's own apart.
+            unread += max(0, mine.stamp.n - summary.n - since.own)
+            mentions += since.mentions
             computedAt.seq = mine.stamp.seq
             computedAt.n = mine.stamp.n
         }
@@ -33,8 +35,13 @@ extension ReadState {
     }
 
     /// Counts a message on, the user's own apart.
-    package mutating func apply(_ message: Message, reader: UserID) {
-        guard message.seq > computedAt.seq else { return }
+    ///
+    /// - Returns: whether messages were skipped. What they were is not known: own ones among them are counted until the next
+    ///   summary, so it should be asked for.
+    @discardableResult
+    package mutating func apply(_ message: Message, reader: UserID) -> Bool {
+        guard message.seq > computedAt.seq else { return false }
+        let skips = message.seq > computedAt.seq + 1
         let isMine = message.sender == reader
         let own: Int64 = isMine && message.type.traits.less(message.attributes.traits).countsUnread ? 1 : 0
         if message.seq > readSeq {
@@ -43,6 +50,17 @@ extension ReadState {
         }
         computedAt.seq = message.seq
         computedAt.n = message.n
+        return skips
+    }
+
+    /// What came between the place a summary was computed at and this device's own.
+    package struct CountedSince: Hashable, Sendable {
+        /// Countable messages of the user's own.
+        package var own: Int64 = 0
+        /// Messages of others that mention the user.
+        package var mentions: Int64 = 0
+
+        package init() {}
     }
 
     /// Marks everything up to a place as read, here and now.

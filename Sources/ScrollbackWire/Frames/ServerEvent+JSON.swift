@@ -80,8 +80,11 @@ extension ServerEvent {
             return .read(try conversation(), try ReadSummary(from: &whole))
         case "conversation": return .conversation(try conversation(), isDeleted: fields.isDeleted)
         case "member":
+            let role = try fields.role.required("role")
+            // A role this version does not know is a member's all the same.
             return .member(
-                try conversation(), try fields.user.required("user"), fields.role.flatMap(Role.init(rawValue:)))
+                try conversation(), try fields.user.required("user"),
+                role == "none" ? nil : Role(rawValue: role) ?? .member)
         case "user": return .user(try fields.profile.required("profile"))
         default: return .resync(fields.conversation)
         }

@@ -24,8 +24,12 @@ struct PermissionsTests {
         .read: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "member"],
         .send: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
         .listMembers: [.direct: "member", .group: "member", .community: "member", .room: "nobody", .system: "member"],
-        .addMember: [.direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody"],
-        .removeMember: [.direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody"],
+        .addMember: [
+            .direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody",
+        ],
+        .removeMember: [
+            .direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody",
+        ],
         .leave: [.direct: "nobody", .group: "member", .community: "member", .room: "nobody", .system: "nobody"],
         .changeRole: [.direct: "nobody", .group: "owner", .community: "owner", .room: "nobody", .system: "nobody"],
         .changeSettings: [.direct: "nobody", .group: "owner", .community: "owner", .room: "admin", .system: "nobody"],
@@ -82,7 +86,9 @@ struct PermissionsTests {
         let id = name(kind)
         try world.put(id)
         if kind.traits.membership == .listed || kind.traits.membership == .community {
-            for (user, role) in [("member", nil), ("left", nil), ("moderator", Role.moderator), ("owner", .owner), ("victim", nil)] as [(UserID, Role?)] {
+            for (user, role) in [
+                ("member", nil), ("left", nil), ("moderator", Role.moderator), ("owner", .owner), ("victim", nil),
+            ] as [(UserID, Role?)] {
                 try world.join(id, user, as: role)
             }
             try world.send(world.submission(), to: id, by: World.admin)
@@ -118,7 +124,9 @@ struct PermissionsTests {
         case .delete: try world.delete(id, by: caller)
         case .importHistory:
             let sender = id.namedUsers.first ?? "victim"
-            #expect(try world.importHistory([world.said("old", by: sender, at: world.clock.now)], into: id, by: caller).imported == 1)
+            #expect(
+                try world.importHistory([world.said("old", by: sender, at: world.clock.now)], into: id, by: caller)
+                    .imported == 1)
         }
     }
 
@@ -185,7 +193,9 @@ struct PermissionsTests {
         }
     }
 
-    @Test("Each cell is a setting: what takes a member, a member may do", arguments: Action.allCases.filter { $0 != .create })
+    @Test(
+        "Each cell is a setting: what takes a member, a member may do",
+        arguments: Action.allCases.filter { $0 != .create })
     func members(_ action: Action) throws {
         var permissions = Permissions.standard
         permissions[action, .group] = .member
@@ -198,10 +208,14 @@ struct PermissionsTests {
     }
 
     /// A group made under the standard permissions, in a world with others.
-    private static func world(_ kind: ConversationKind, store: MemoryStore, then permissions: Permissions) throws -> World {
+    private static func world(_ kind: ConversationKind, store: MemoryStore, then permissions: Permissions) throws
+        -> World
+    {
         let before = try World(store: store)
         try before.put(name(kind))
-        for (user, role) in [("member", nil), ("left", nil), ("owner", Role.owner), ("victim", nil)] as [(UserID, Role?)] {
+        for (user, role) in [("member", nil), ("left", nil), ("owner", Role.owner), ("victim", nil)]
+            as [(UserID, Role?)]
+        {
             try before.join(name(kind), user, as: role)
         }
         try before.leave(name(kind), "left")
@@ -217,21 +231,32 @@ struct PermissionsTests {
         ("head", { _ = try $0.engine.head(of: $1, by: $2) }),
         ("members", { _ = try $0.engine.members(of: $1, after: nil, limit: 10, by: $2) }),
         ("send", { try $0.send($0.submission(), to: $1, by: $2) }),
-        ("send what was sent", { try $0.send($0.submission("hi", id: MessageID(high: 0x7000, low: 1 << 63)), to: $1, by: $2) }),
+        (
+            "send what was sent",
+            { try $0.send($0.submission("hi", id: MessageID(high: 0x7000, low: 1 << 63)), to: $1, by: $2) }
+        ),
         ("command", { try $0.send($0.submission(type: .command), to: $1, by: $2) }),
         ("join", { try $0.join($1, $2.user, by: $2) }),
         ("add", { try $0.join($1, "friend", by: $2) }),
         ("leave", { try $0.leave($1, $2.user, by: $2) }),
         ("remove", { try $0.leave($1, "alice", by: $2) }),
         ("delete", { try $0.delete($1, by: $2) }),
-        ("read", { (world, id, caller) in
-            _ = try world.done { world.engine.read(id, seq: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0) }
-        }),
+        (
+            "read",
+            { (world, id, caller) in
+                _ = try world.done {
+                    world.engine.read(id, seq: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0)
+                }
+            }
+        ),
         ("import", { try $0.importHistory([$0.said("x", by: "alice", at: $0.clock.now)], into: $1, by: $2) }),
-        ("sync", { (world, id, caller) in
-            let position = LogPosition(conversation: id, epoch: Epoch(rawValue: 1), view: 0, seq: 0, rev: 0)
-            _ = try world.engine.syncLogs([position], by: caller)[0].result.get()
-        }),
+        (
+            "sync",
+            { (world, id, caller) in
+                let position = LogPosition(conversation: id, epoch: Epoch(rawValue: 1), view: 0, seq: 0, rev: 0)
+                _ = try world.engine.syncLogs([position], by: caller)[0].result.get()
+            }
+        ),
     ]
 
     @Test(
@@ -240,7 +265,8 @@ struct PermissionsTests {
             (ConversationID.group("g"), ConversationID.group("h")),
             (.direct(between: "alice", and: "bob"), .direct(between: "alice", and: "zoe")),
             (.system(to: "alice", from: "billing"), .system(to: "zoe", from: "billing")),
-            (.community("c"), .community("d")), (.community("c", channel: "public"), .community("c", channel: "nowhere")),
+            (.community("c"), .community("d")),
+            (.community("c", channel: "public"), .community("c", channel: "nowhere")),
             (.community("c", channel: "secret"), .community("c", channel: "nowhere")),
         ])
     func invisible(_ there: ConversationID, _ notThere: ConversationID) throws {
@@ -272,16 +298,21 @@ struct PermissionsTests {
         try world.send(early, to: .group("g"), by: "alice")
         try world.join(.group("g"), "bob")
         func error(_ id: MessageID, _ anchor: (HistoryPoint) -> Anchor) -> ChatError? {
-            guard var error = refusal({ _ = try world.page(anchor(.id(id)), of: .group("g"), by: "bob") }) else { return nil }
+            guard var error = refusal({ _ = try world.page(anchor(.id(id)), of: .group("g"), by: "bob") }) else {
+                return nil
+            }
             let message = error.message
             error.message = message.replacingOccurrences(of: id.description, with: "ID")
             return error
         }
-        for anchor: (HistoryPoint) -> Anchor in [{ .before($0) }, { .after($0) }, { .around($0, before: 1, after: 1) }] {
+        for anchor: (HistoryPoint) -> Anchor in [{ .before($0) }, { .after($0) }, { .around($0, before: 1, after: 1) }]
+        {
             #expect(error(early.id, anchor) == error(world.newID(), anchor))
             #expect(error(early.id, anchor)?.code == .unknownMessage)
         }
-        #expect(refusal { _ = try world.engine.message(early.id, in: .group("g"), by: Caller(user: "bob")) }?.code == .unknownMessage)
+        #expect(
+            refusal { _ = try world.engine.message(early.id, in: .group("g"), by: Caller(user: "bob")) }?.code
+                == .unknownMessage)
     }
 
     @Test("The list of channels shows private ones to their own members only")
@@ -291,7 +322,8 @@ struct PermissionsTests {
         try world.put(.community("c", channel: "open"))
         try world.put(.community("c", channel: "secret"), .init(isPrivate: true, members: ["alice"]))
         func names(_ user: UserID) throws -> [String] {
-            try world.engine.channels(of: "c", after: nil, limit: 10, by: Caller(user: user)).heads.compactMap(\.conversation.part?.text)
+            try world.engine.channels(of: "c", after: nil, limit: 10, by: Caller(user: user)).heads.compactMap(
+                \.conversation.part?.text)
         }
         #expect(try names("alice") == ["default", "open", "secret"])
         #expect(try names("bob") == ["default", "open"])

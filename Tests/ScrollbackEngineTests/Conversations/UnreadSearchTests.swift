@@ -88,12 +88,15 @@ private final class Program {
         let type = random.pick([MessageType.text, .text, .text, .notice, .command])
         let counts = type == .text && random.chance(85)
         let submission = world.submission(type: type, mentions: randomMentions(), countsUnread: counts)
-        steps.append("\(user) sends \(type) to \(log), counts \(counts), \(submission.attributes.mentions.map { "\($0)" } ?? "")")
+        steps.append(
+            "\(user) sends \(type) to \(log), counts \(counts), \(submission.attributes.mentions.map { "\($0)" } ?? "")"
+        )
         let error = refusal { try world.send(submission, to: log, by: caller) }
         if isMember || caller.isAdmin {
             if let error { throw error }
             if type != .command {
-                records[log]?.entries.append(Entry(sender: user, counts: counts, mentions: submission.attributes.mentions))
+                records[log]?.entries.append(
+                    Entry(sender: user, counts: counts, mentions: submission.attributes.mentions))
             }
         } else if error == nil {
             throw ChatError(.internalError, "\(user) may not send to \(log)")
@@ -110,20 +113,24 @@ private final class Program {
     }
 
     private func read(_ log: ConversationID, _ user: UserID) throws -> [ConversationID] {
-        guard let record = records[log], record.joined[user] != nil, !record.entries.isEmpty || log.kind != .direct else { return [] }
+        guard let record = records[log], record.joined[user] != nil, !record.entries.isEmpty || log.kind != .direct
+        else { return [] }
         let seq = random.below(record.entries.count + 1)
         steps.append("\(user) reads \(log) to \(seq)")
         let summary = try world.read(log, to: Seq(seq), by: user)
         records[log]?.read[user] = max(seq, record.read[user] ?? 0)
         let expected = recount(log, user)
         if Counts(summary.unread, summary.mentions) != expected {
-            throw ChatError(.internalError, "the answer to \(user)'s read of \(log) says \(summary), expected \(expected)")
+            throw ChatError(
+                .internalError, "the answer to \(user)'s read of \(log) says \(summary), expected \(expected)")
         }
         return [log]
     }
 
     private func importSome(_ log: ConversationID) throws -> [ConversationID] {
-        guard random.chance(40), let record = records[log], !record.entries.isEmpty || log.kind != .direct else { return [] }
+        guard random.chance(40), let record = records[log], !record.entries.isEmpty || log.kind != .direct else {
+            return []
+        }
         let senders = Self.users.filter { record.joined[$0] != nil }
         guard !senders.isEmpty else { return [] }
         // Later than all that was said, however the clock went.

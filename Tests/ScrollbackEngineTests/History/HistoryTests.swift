@@ -48,7 +48,8 @@ struct HistoryTests {
             (.after(.latest), 5, [], 11, 10, true, false), (.before(.earliest), 5, [], 1, 0, false, true),
             (.before(.seq(1)), 5, [], 1, 0, false, true), (.before(.seq(2)), 5, [1], 1, 1, false, true),
             (.after(.seq(10)), 5, [], 11, 10, true, false), (.after(.seq(9)), 5, [10], 10, 10, true, false),
-            (.before(.seq(11)), 2, [10, 9], 9, 10, true, false), (.before(.seq(1_000)), 2, [10, 9], 9, 10, true, false),
+            (.before(.seq(11)), 2, [10, 9], 9, 10, true, false),
+            (.before(.seq(1_000)), 2, [10, 9], 9, 10, true, false),
             (.after(.seq(1_000)), 2, [], 11, 10, true, false), (.before(.seq(5)), 0, [], 5, 4, true, true),
             (.after(.seq(5)), 0, [], 6, 5, true, true), (.before(.seq(5)), 4, [4, 3, 2, 1], 1, 4, false, true),
             (.before(.seq(5)), 3, [4, 3, 2], 2, 4, true, true),
@@ -64,7 +65,8 @@ struct HistoryTests {
             (.around(.earliest, before: 2, after: 2), 0, [2, 1], 1, 2, false, true),
             (.between(.seq(3), .seq(6)), 100, [5, 4, 3], 3, 5, false, false),
             (.between(.seq(3), .seq(6)), 2, [4, 3], 3, 4, false, true),
-            (.between(.seq(3), .seq(3)), 9, [], 3, 2, false, false), (.between(.seq(6), .seq(3)), 9, [], 6, 5, false, false),
+            (.between(.seq(3), .seq(3)), 9, [], 3, 2, false, false),
+            (.between(.seq(6), .seq(3)), 9, [], 6, 5, false, false),
             (.between(.earliest, .latest), 100, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 1, 10, false, false),
             (.between(.seq(9), .seq(1_000)), 9, [10, 9], 9, 10, false, false),
         ] as [(Anchor, Int, [Seq], Seq, Seq, Bool, Bool)])
@@ -97,7 +99,8 @@ struct HistoryTests {
         let world = try world()
         let id = world.newID()
         for (anchor, name) in [
-            (Anchor.before(.id(id)), "before"), (.after(.id(id)), "after"), (.around(.id(id), before: 1, after: 1), "around"),
+            (Anchor.before(.id(id)), "before"), (.after(.id(id)), "after"),
+            (.around(.id(id), before: 1, after: 1), "around"),
             (.between(.id(id), .latest), "from"), (.between(.earliest, .id(id)), "to"),
         ] {
             let error = refusal { _ = try world.page(anchor, of: group, by: "alice") }
@@ -154,7 +157,8 @@ struct HistoryTests {
         try world.make(group, members: ["alice", "b,ob"])
         for index in 1...30 {
             try world.send(
-                world.submission(type: index % 3 == 0 ? .image : .text, customType: index % 2 == 0 ? "a,b" : nil), to: group, by: "b,ob")
+                world.submission(type: index % 3 == 0 ? .image : .text, customType: index % 2 == 0 ? "a,b" : nil),
+                to: group, by: "b,ob")
         }
         let filter = MessageFilter(types: [.image], customTypes: [nil, "x"], senders: ["b,ob"])
         let query = HistoryQuery(.between(.seq(2), .seq(28)), limit: 2, sort: .oldestFirst, filter: filter)
@@ -168,7 +172,9 @@ struct HistoryTests {
 
     @Test(
         "A cursor that no page gave is refused by name",
-        arguments: ["", "x", "e30", "eyJkIjoib2xkZXIifQ", "!!!!", "eyJkIjoib2xkZXIiLCJzIjotNSwiZSI6IjEifQ", "AAAA", "é"])
+        arguments: [
+            "", "x", "e30", "eyJkIjoib2xkZXIifQ", "!!!!", "eyJkIjoib2xkZXIiLCJzIjotNSwiZSI6IjEifQ", "AAAA", "é",
+        ])
     func foreignCursors(_ text: String) throws {
         let error = refusal { _ = try world().page(.cursor(.init(rawValue: text)), of: group, by: "alice") }
         #expect(error?.code == .invalidParameter)
@@ -229,17 +235,25 @@ struct HistoryTests {
         #expect(Set(times.map(\.date)) == [instant])
         #expect(try world.page(.before(.date(instant)), of: group, by: "alice").seqs == [1])
         #expect(try world.page(.after(.date(instant)), of: group, by: "alice").seqs == [31])
-        #expect(try world.page(.between(.date(instant), .date(instant + 0.001)), of: group, by: "alice").seqs == (2...30).reversed())
-        #expect(try world.page(.around(.date(instant), before: 5, after: 3), of: group, by: "alice").seqs == [5, 4, 3, 2, 1])
+        #expect(
+            try world.page(.between(.date(instant), .date(instant + 0.001)), of: group, by: "alice").seqs
+                == (2...30).reversed())
+        #expect(
+            try world.page(.around(.date(instant), before: 5, after: 3), of: group, by: "alice").seqs == [
+                5, 4, 3, 2, 1,
+            ])
         for (index, time) in times.enumerated() {
             let seq = Seq(index + 2)
             #expect(try world.page(.before(.timetoken(time)), limit: 1, of: group, by: "alice").seqs == [seq - 1])
             #expect(try world.page(.after(.timetoken(time)), limit: 1, of: group, by: "alice").seqs == [seq + 1])
-            #expect(try world.page(.around(.timetoken(time), before: 0, after: 0), of: group, by: "alice").seqs == [seq])
+            #expect(
+                try world.page(.around(.timetoken(time), before: 0, after: 0), of: group, by: "alice").seqs == [seq])
         }
     }
 
-    @Test("Dates and times before, between and after everything find their place", arguments: [-1e12, -10, 0.5, 3.5, 1e6, 1e12])
+    @Test(
+        "Dates and times before, between and after everything find their place",
+        arguments: [-1e12, -10, 0.5, 3.5, 1e6, 1e12])
     func farTimes(_ offset: Double) throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -317,8 +331,12 @@ struct HistoryTests {
         #expect(message.seq == 11)
         #expect(message.text == "eleven")
         #expect(message.conversation == group)
-        #expect(refusal { _ = try world.engine.message(submission.id, in: group, by: Caller(user: "zoe")) }?.code == .unknownConversation)
-        #expect(refusal { _ = try world.engine.message(world.newID(), in: group, by: Caller(user: "alice")) }?.code == .unknownMessage)
+        #expect(
+            refusal { _ = try world.engine.message(submission.id, in: group, by: Caller(user: "zoe")) }?.code
+                == .unknownConversation)
+        #expect(
+            refusal { _ = try world.engine.message(world.newID(), in: group, by: Caller(user: "alice")) }?.code
+                == .unknownMessage)
     }
 
     @Test("Pages, messages and heads of a direct conversation go by the reader's name for it")
@@ -330,9 +348,14 @@ struct HistoryTests {
         #expect(try world.page(of: .direct("alice"), by: "bob").messages.map(\.conversation) == [.direct("alice")])
         #expect(try world.head(.direct("alice"), "bob").conversation == .direct("alice"))
         #expect(try world.head(.direct("alice"), "bob").lastMessage?.conversation == .direct("alice"))
-        #expect(try world.engine.message(submission.id, in: .direct("alice"), by: Caller(user: "bob")).conversation == .direct("alice"))
+        #expect(
+            try world.engine.message(submission.id, in: .direct("alice"), by: Caller(user: "bob")).conversation
+                == .direct("alice"))
         let absolute = ConversationID.direct(between: "alice", and: "bob")
-        #expect(try world.engine.history(of: absolute, HistoryQuery(), by: World.admin).messages.map(\.conversation) == [absolute])
+        #expect(
+            try world.engine.history(of: absolute, HistoryQuery(), by: World.admin).messages.map(\.conversation) == [
+                absolute
+            ])
         #expect(refusal { _ = try world.page(of: absolute, by: "carol") }?.code == .unknownConversation)
     }
 }

@@ -81,12 +81,14 @@ private final class RandomLog {
         let type = random.pick([MessageType.text, .text, .image, .notice])
         let customType: String? = random.chance(30) ? random.pick(["a", "b"]) : nil
         let mentions: Mentions? =
-            random.chance(20) ? random.pick([.everyone(), .users(["rita"]), .users(["bob"]), .everyone(also: ["rita"])]) : nil
+            random.chance(20)
+            ? random.pick([.everyone(), .users(["rita"]), .users(["bob"]), .everyone(also: ["rita"])]) : nil
         let submission = world.submission("\(head + 1)", type: type, mentions: mentions, customType: customType)
         let result = try world.send(submission, to: group, by: sender)
         entries.append(
             Entry(
-                seq: try #require(result.position).seq, time: result.timetoken, id: submission.id, sender: sender, type: type,
+                seq: try #require(result.position).seq, time: result.timetoken, id: submission.id, sender: sender,
+                type: type,
                 customType: customType, mentions: mentions))
     }
 
@@ -100,7 +102,8 @@ private final class RandomLog {
         if random.chance(20), head > 2 { cleared = Seq(random.below(Int(head))) }
         let (floor, cleared, group) = (floor, cleared, group)
         try world.change { transaction in
-            guard var row = try transaction.conversation(group), var member = try transaction.member("rita", of: row.number)
+            guard var row = try transaction.conversation(group),
+                var member = try transaction.member("rita", of: row.number)
             else { return }
             row.firstSeq = floor
             row.floorN = try transaction.store.message(atOrBelow: floor - 1, in: row.number)?.n ?? 0
@@ -130,14 +133,17 @@ private final class RandomLog {
         if let types = filter.customTypes, !types.contains(entry.customType) { return false }
         if let senders = filter.senders, !senders.contains(entry.sender) { return false }
         if filter.mentionsMe {
-            guard let mentions = entry.mentions, mentions.everyone || mentions.users.contains("rita") else { return false }
+            guard let mentions = entry.mentions, mentions.everyone || mentions.users.contains("rita") else {
+                return false
+            }
         }
         return true
     }
 
     func violation() throws -> String? {
         let filters: [MessageFilter] = [
-            .all, .types([.image]), .init(excludedTypes: [.text]), .customTypes([nil]), .customTypes(["a"]), .senders(["rita"]),
+            .all, .types([.image]), .init(excludedTypes: [.text]), .customTypes([nil]), .customTypes(["a"]),
+            .senders(["rita"]),
             .mentionsMe, .init(types: [.text], senders: ["alice"]),
         ]
         for filter in filters {
@@ -159,12 +165,16 @@ private final class RandomLog {
             var anchor: Anchor? = isNewer ? .earliest : .latest
             var pages = 0
             while let next = anchor {
-                let page = try world.page(HistoryQuery(next, limit: limit, sort: isNewer ? .oldestFirst : .newestFirst, filter: pages == 0 ? filter : .all), of: group, by: "rita")
+                let page = try world.page(
+                    HistoryQuery(
+                        next, limit: limit, sort: isNewer ? .oldestFirst : .newestFirst,
+                        filter: pages == 0 ? filter : .all), of: group, by: "rita")
                 if let fault = fault(page, filter) { return "walk \(isNewer) \(filter) page \(pages): \(fault)" }
                 // Pages touch: nothing lies between two of them.
                 let start = isNewer ? page.coverage.lower : page.coverage.upper
                 if start != edge ?? (isNewer ? firstSeq : readerHead) {
-                    return "walk \(isNewer) \(filter): page \(pages) begins at \(start), the last ended before \(edge ?? -1)"
+                    return
+                        "walk \(isNewer) \(filter): page \(pages) begins at \(start), the last ended before \(edge ?? -1)"
                 }
                 edge = isNewer ? page.coverage.upper + 1 : page.coverage.lower - 1
                 found += page.seqs
@@ -172,7 +182,9 @@ private final class RandomLog {
                 pages += 1
                 if pages > entries.count + 3 { return "walk \(isNewer) \(filter) does not end" }
             }
-            if edge != (isNewer ? readerHead + 1 : firstSeq - 1) { return "walk \(isNewer) \(filter) ended at \(edge ?? -1)" }
+            if edge != (isNewer ? readerHead + 1 : firstSeq - 1) {
+                return "walk \(isNewer) \(filter) ended at \(edge ?? -1)"
+            }
             if found != (isNewer ? expected : expected.reversed()) {
                 return "walk \(isNewer) \(filter) by \(limit): \(found), expected \(expected)"
             }
@@ -190,7 +202,9 @@ private final class RandomLog {
         if lower < firstSeq || upper > readerHead || lower > upper + 1 { return "covers \(lower)...\(upper)" }
         if page.isFiltered != (filter != .all) { return "isFiltered \(page.isFiltered)" }
         if (page.older == nil) != (lower <= firstSeq) { return "older \(page.older != nil) at \(lower) of \(firstSeq)" }
-        if (page.newer == nil) != (upper >= readerHead) { return "newer \(page.newer != nil) at \(upper) of \(readerHead)" }
+        if (page.newer == nil) != (upper >= readerHead) {
+            return "newer \(page.newer != nil) at \(upper) of \(readerHead)"
+        }
         return inside(page, filter)
     }
 
@@ -278,10 +292,12 @@ private final class RandomLog {
             guard let (end, endSplit) = randomPoint() else { return nil }
             anchor = .between(point, end)
             expected = Array(wanted.filter { !split.before($0) && endSplit.before($0) }.prefix(limit))
-            let page = try world.page(HistoryQuery(anchor, limit: limit, sort: sort, filter: filter), of: group, by: "rita")
+            let page = try world.page(
+                HistoryQuery(anchor, limit: limit, sort: sort, filter: filter), of: group, by: "rita")
             if page.seqs.sorted() != expected { return "\(anchor) \(filter): \(page.seqs), expected \(expected)" }
             if let fault = inside(page, filter) { return "\(anchor) \(filter): \(fault)" }
-            return try restOfBetween(page, wanted.filter { !split.before($0) && endSplit.before($0) }, "\(anchor) \(filter)")
+            return try restOfBetween(
+                page, wanted.filter { !split.before($0) && endSplit.before($0) }, "\(anchor) \(filter)")
         }
         let page = try world.page(HistoryQuery(anchor, limit: limit, sort: sort, filter: filter), of: group, by: "rita")
         let context = "\(anchor) limit \(limit) \(sort) \(filter): "

@@ -30,7 +30,7 @@ struct ImportTests {
         #expect(report == ImportReport(imported: 3, skipped: 0, head: 3))
         let page = try world.page(.earliest, of: group, by: "bob")
         #expect(page.texts == ["three", "two", "one"])
-        #expect(page.messages.map(\.sentAt) == messages.reversed().map(\.sentAt))
+        #expect(page.messages.map(\.timetoken) == messages.reversed().map { Timetoken($0.sentAt) })
         #expect(page.messages.map(\.sender) == ["alice", "bob", "alice"])
         #expect(page.messages.map(\.id) == messages.reversed().map(\.submission.id))
     }
@@ -44,7 +44,9 @@ struct ImportTests {
         let before = try world.page(of: group, by: "alice")
         let moved = try world.store.moved
         #expect(try world.importHistory(messages, into: group) == ImportReport(imported: 0, skipped: 3, head: 4))
-        #expect(try world.importHistory(Array(messages.dropFirst()), into: group) == ImportReport(imported: 0, skipped: 2, head: 4))
+        #expect(
+            try world.importHistory(Array(messages.dropFirst()), into: group)
+                == ImportReport(imported: 0, skipped: 2, head: 4))
         #expect(try world.page(of: group, by: "alice") == before)
         // Nobody hears that it moved.
         #expect(try world.store.read { try $0.conversation(group)?.moved ?? 0 } <= moved)
@@ -105,20 +107,39 @@ struct ImportTests {
             #expect(error?.message.contains(id.description) == true)
         }
         let twin = world.newID()
-        let twins = [world.said("a", by: "alice", at: past + 1, id: twin), world.said("a", by: "bob", at: past + 2, id: twin)]
+        let twins = [
+            world.said("a", by: "alice", at: past + 1, id: twin), world.said("a", by: "bob", at: past + 2, id: twin),
+        ]
         #expect(refusal { try world.importHistory(twins, into: group) }?.code == .conflict)
-        let others = [world.said("a", by: "alice", at: past + 1, id: twin), world.said("b", by: "alice", at: past + 2, id: twin)]
+        let others = [
+            world.said("a", by: "alice", at: past + 1, id: twin), world.said("b", by: "alice", at: past + 2, id: twin),
+        ]
         #expect(refusal { try world.importHistory(others, into: group) }?.code == .conflict)
         // The same line twice is one message.
-        let same = [world.said("a", by: "alice", at: past + 1, id: twin), world.said("a", by: "alice", at: past + 2, id: twin)]
+        let same = [
+            world.said("a", by: "alice", at: past + 1, id: twin), world.said("a", by: "alice", at: past + 2, id: twin),
+        ]
         #expect(try world.importHistory(same, into: group) == ImportReport(imported: 1, skipped: 1, head: 2))
         #expect(try world.page(of: group, by: "alice").texts == ["a", "one"])
+    }
+
+    @Test("A time before 1970 is refused, not moved")
+    func early() throws {
+        let world = try world()
+        let error = refusal {
+            try world.importHistory(
+                [world.said("moon", by: "neil", at: Date(timeIntervalSince1970: -14_159_040))], into: group)
+        }
+        #expect(error?.parameter == "sentAt")
     }
 
     @Test("A time to come is refused, and so is a batch with one")
     func future() throws {
         let world = try world()
-        let messages = [world.said("now", by: "alice", at: world.clock.now), world.said("then", by: "alice", at: world.clock.now + 60)]
+        let messages = [
+            world.said("now", by: "alice", at: world.clock.now),
+            world.said("then", by: "alice", at: world.clock.now + 60),
+        ]
         let error = refusal { try world.importHistory(messages, into: group) }
         #expect(error?.code == .invalidParameter)
         #expect(error?.parameter == "sentAt")
@@ -128,8 +149,10 @@ struct ImportTests {
     @Test("Every sender becomes a member who sees all of it")
     func members() throws {
         let world = try world()
-        try world.importHistory([world.said("one", by: "alice", at: past), world.said("two", by: "bob", at: past + 1)], into: group)
-        #expect(try world.engine.members(of: group, after: nil, limit: 10, by: World.admin).map(\.id) == ["alice", "bob"])
+        try world.importHistory(
+            [world.said("one", by: "alice", at: past), world.said("two", by: "bob", at: past + 1)], into: group)
+        #expect(
+            try world.engine.members(of: group, after: nil, limit: 10, by: World.admin).map(\.id) == ["alice", "bob"])
         #expect(try world.page(of: group, by: "bob").seqs == [2, 1])
         #expect(try world.send("hi", to: group, by: "bob") == 3)
     }
@@ -159,10 +182,13 @@ struct ImportTests {
     func unread() throws {
         let world = try world()
         try world.join(group, "bob")
-        try world.importHistory([world.said("hey", by: "alice", at: past, mentions: .everyone(also: ["bob"]))], into: group)
+        try world.importHistory(
+            [world.said("hey", by: "alice", at: past, mentions: .everyone(also: ["bob"]))], into: group)
         #expect(try world.unread(group, "bob") == Counts(0))
         #expect(try world.unread(group, "alice") == Counts(0))
-        #expect(try world.page(HistoryQuery(filter: .mentionsMe), of: group, by: "bob").seqs == [1], "it is a mention all the same")
+        #expect(
+            try world.page(HistoryQuery(filter: .mentionsMe), of: group, by: "bob").seqs == [1],
+            "it is a mention all the same")
         try world.send("live", to: group, by: "alice")
         #expect(try world.unread(group, "bob") == Counts(1))
     }
@@ -175,8 +201,12 @@ struct ImportTests {
         try world.put(secret, .init(isPrivate: true, members: ["boss"]))
         try world.importHistory([world.said("open", by: "alice", at: past)], into: .community("c"))
         try world.importHistory([world.said("closed", by: "bob", at: past)], into: secret)
-        #expect(try world.engine.members(of: .community("c"), after: nil, limit: 10, by: World.admin).map(\.id) == ["alice", "bob", "boss"])
-        #expect(try world.engine.members(of: secret, after: nil, limit: 10, by: World.admin).map(\.id) == ["bob", "boss"])
+        #expect(
+            try world.engine.members(of: .community("c"), after: nil, limit: 10, by: World.admin).map(\.id) == [
+                "alice", "bob", "boss",
+            ])
+        #expect(
+            try world.engine.members(of: secret, after: nil, limit: 10, by: World.admin).map(\.id) == ["bob", "boss"])
         #expect(try world.page(of: .community("c"), by: "alice").texts == ["open"])
         #expect(try world.page(of: secret, by: "bob").texts == ["closed"])
         try world.send("hi", to: secret, by: "bob")

@@ -84,7 +84,8 @@ struct LogTests {
         arguments: [
             { $0.content = .text("other") }, { $0.content = MessageContent(known: .notice, json: $0.content.json) },
             { $0.attributes.mentions = .everyone() }, { $0.attributes.metadata = RawJSON(known: "{}") },
-            { $0.attributes.extra = RawJSON(known: "{}") }, { $0.attributes.customType = "a" }, { $0.attributes.customType = "" },
+            { $0.attributes.extra = RawJSON(known: "{}") }, { $0.attributes.customType = "a" },
+            { $0.attributes.customType = "" },
             { $0.attributes.push = RawJSON(known: "{}") }, { $0.attributes.replyTo = $0.id },
             { $0.attributes.traits.notifies = false }, { $0.attributes.mentions = .users(["bob"]) },
         ] as [@Sendable (inout Submission) -> Void])
@@ -110,7 +111,8 @@ struct LogTests {
         let json = RawJSON(known: "{}")
         let digests = [
             digest { _ in }, digest { $0.metadata = json }, digest { $0.extra = json }, digest { $0.push = json },
-            digest { $0.customType = "{}" }, digest { $0.customType = "" }, digest { $0.mentions = .users(["a", "b"]) },
+            digest { $0.customType = "{}" }, digest { $0.customType = "" },
+            digest { $0.mentions = .users(["a", "b"]) },
             digest { $0.mentions = .users(["ab"]) }, digest { $0.mentions = .users(["b"], pushText: "a") },
             digest { $0.mentions = .everyone(also: ["a", "b"]) }, digest { $0.mentions = .everyone() },
             digest { $0.mentions = .everyone(pushText: "") },
@@ -145,10 +147,11 @@ struct LogTests {
         /// Keeps the writer busy with a job of its own.
         func hold() {
             let isHeld = DispatchSemaphore(value: 0)
-            world.engine.log.submit({ [gate] _ in
-                isHeld.signal()
-                gate.wait()
-            }, completion: { _ in })
+            world.engine.log.submit(
+                { [gate] _ in
+                    isHeld.signal()
+                    gate.wait()
+                }, completion: { _ in })
             isHeld.wait()
         }
 
@@ -257,7 +260,9 @@ struct LogTests {
         store.failures.withLock { $0 = [nil, .full] }
         for index in 0..<10 { held.send(index, held.world.submission(), by: "alice") }
         held.letGo()
-        #expect(held.answers.withLock { $0 }.allSatisfy { answer in refusal { _ = try answer.1.get() }?.code == .storageFull })
+        #expect(
+            held.answers.withLock { $0 }.allSatisfy { answer in refusal { _ = try answer.1.get() }?.code == .storageFull
+            })
         #expect(store.attempts.withLock { $0 } == 3, "the group, the held job, and the batch once")
         #expect(try held.world.page(of: group, by: "alice").messages.isEmpty)
     }
@@ -280,21 +285,25 @@ struct LogTests {
         let gate = DispatchSemaphore(value: 0)
         let isHeld = DispatchSemaphore(value: 0)
         let log = try Log(
-            store: MemoryStore(generation: 1), execution: .thread, maximumQueue: 5, clock: { Date(timeIntervalSince1970: 1) },
+            store: MemoryStore(generation: 1), execution: .thread, maximumQueue: 5,
+            clock: { Date(timeIntervalSince1970: 1) },
             publish: { _ in })
         let answers = Mutex<[Int: ChatError?]>([:])
         let group = DispatchGroup()
         func submit(_ index: Int) {
             group.enter()
-            log.submit({ _ in }, completion: { (result: Result<Void, ChatError>) in
-                answers.withLock { $0[index] = .some(refusal { try result.get() }) }
-                group.leave()
-            })
+            log.submit(
+                { _ in },
+                completion: { (result: Result<Void, ChatError>) in
+                    answers.withLock { $0[index] = .some(refusal { try result.get() }) }
+                    group.leave()
+                })
         }
-        log.submit({ _ in
-            isHeld.signal()
-            gate.wait()
-        }, completion: { (_: Result<Void, ChatError>) in })
+        log.submit(
+            { _ in
+                isHeld.signal()
+                gate.wait()
+            }, completion: { (_: Result<Void, ChatError>) in })
         isHeld.wait()
         for index in 0..<8 { submit(index) }
         #expect(log.depth == 5)

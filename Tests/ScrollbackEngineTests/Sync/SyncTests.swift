@@ -19,7 +19,10 @@ struct SyncTests {
         try world.send(to: .group("g3"), by: "alice")
         for limit in [1, 2, 3, 50] {
             let pass = try world.pass(limit: limit, by: "alice")
-            #expect(names(pass.heads) == ["group:g3", "group:g7", "group:g6", "group:g5", "group:g4", "group:g2", "group:g1"])
+            #expect(
+                names(pass.heads) == [
+                    "group:g3", "group:g7", "group:g6", "group:g5", "group:g4", "group:g2", "group:g1",
+                ])
             #expect(try world.pass(pass.cursor, by: "alice").heads.isEmpty)
         }
     }
@@ -30,7 +33,8 @@ struct SyncTests {
         try world.change { transaction in
             for index in 1...10 {
                 _ = try transaction.putConversation(
-                    .group(Identifier(known: "g\(index)")), .init(members: ["alice"]), by: World.admin, permissions: .standard)
+                    .group(Identifier(known: "g\(index)")), .init(members: ["alice"]), by: World.admin,
+                    permissions: .standard)
             }
         }
         let window = try world.engine.syncWindow(cursor: nil, limit: 3, by: Caller(user: "alice"))
@@ -41,16 +45,23 @@ struct SyncTests {
     /// Everything that moves a conversation, or the caller's own state in it.
     private static let moves: [(String, @Sendable (World) throws -> Void)] = [
         ("a message", { try $0.send(to: .group("g"), by: "bob") }),
-        ("one that doesn't update recents", { world in
-            var submission = world.submission()
-            submission.attributes.traits = .init(countsUnread: false, notifies: false, updatesRecents: false)
-            try world.send(submission, to: .group("g"), by: "bob")
-        }),
+        (
+            "one that doesn't update recents",
+            { world in
+                var submission = world.submission()
+                submission.attributes.traits = .init(countsUnread: false, notifies: false, updatesRecents: false)
+                try world.send(submission, to: .group("g"), by: "bob")
+            }
+        ),
         ("a message of mine from another device", { try $0.send(to: .group("g"), by: "alice") }),
-        ("an import of 2014", { world in
-            try world.importHistory(
-                [world.said("old", by: "bob", at: Date(timeIntervalSince1970: 1_400_000_000))], into: .group("quiet"))
-        }),
+        (
+            "an import of 2014",
+            { world in
+                try world.importHistory(
+                    [world.said("old", by: "bob", at: Date(timeIntervalSince1970: 1_400_000_000))],
+                    into: .group("quiet"))
+            }
+        ),
         ("a read on another device", { try $0.read(.group("g"), to: 1, by: "alice") }),
         ("somebody else's joining", { try $0.join(.group("g"), "carol") }),
         ("somebody else's leaving", { try $0.leave(.group("g"), "bob") }),
@@ -60,24 +71,35 @@ struct SyncTests {
         ("being put in", { try $0.join(.group("other"), "alice") }),
         ("being put out", { try $0.leave(.group("g"), "alice") }),
         ("a deletion", { try $0.delete(.group("g")) }),
-        ("a deletion and a new one without me", { world in
-            try world.delete(.group("g"))
-            try world.make(.group("g"), members: ["bob"])
-        }),
-        ("a deletion and a new one with me", { world in
-            try world.delete(.group("g"))
-            try world.make(.group("g"), members: ["alice", "bob"])
-        }),
+        (
+            "a deletion and a new one without me",
+            { world in
+                try world.delete(.group("g"))
+                try world.make(.group("g"), members: ["bob"])
+            }
+        ),
+        (
+            "a deletion and a new one with me",
+            { world in
+                try world.delete(.group("g"))
+                try world.make(.group("g"), members: ["alice", "bob"])
+            }
+        ),
         ("a first direct message", { try $0.send(to: .direct("alice"), by: "zoe") }),
-        ("a system message", { world in
-            try world.send(world.submission(), to: .system(to: "alice", from: "billing"), by: World.admin)
-        }),
+        (
+            "a system message",
+            { world in
+                try world.send(world.submission(), to: .system(to: "alice", from: "billing"), by: World.admin)
+            }
+        ),
         ("a message in a channel", { try $0.send(to: .community("c"), by: "bob") }),
         ("joining a community", { try $0.join(.community("d"), "alice") }),
         ("a new channel", { try $0.put(.community("c", channel: "news")) }),
     ]
 
-    @Test("History 2: whatever moved while a device was away is heard in its next pass, though the clock stepped back", arguments: moves.indices)
+    @Test(
+        "History 2: whatever moved while a device was away is heard in its next pass, though the clock stepped back",
+        arguments: moves.indices)
     func everyMove(_ index: Int) throws {
         let (name, move) = Self.moves[index]
         for step in [0, 0.3, -0.3, -86_400] {
@@ -156,7 +178,9 @@ struct SyncTests {
         #expect(pass.heads[0].state.epoch != (try world.head(group, "alice").state.epoch))
     }
 
-    @Test("A cursor that sync never gave is refused by name", arguments: ["", "x", "1.2", "1.2.3.4", "1..3", "-1.2.3", "1.2.zzzzzzzzzzzzzz", "é.1.2"])
+    @Test(
+        "A cursor that sync never gave is refused by name",
+        arguments: ["", "x", "1.2", "1.2.3.4", "1..3", "-1.2.3", "1.2.zzzzzzzzzzzzzz", "é.1.2"])
     func foreignCursors(_ cursor: String) throws {
         let world = try World()
         let error = refusal { _ = try world.engine.syncWindow(cursor: cursor, limit: 5, by: Caller(user: "alice")) }
@@ -169,7 +193,9 @@ struct SyncTests {
         let world = try World()
         let error = refusal { _ = try world.engine.syncWindow(cursor: nil, limit: limit, by: Caller(user: "alice")) }
         #expect(error?.parameter == "limit")
-        let list = refusal { _ = try world.engine.recents(kind: nil, limit: limit, cursor: nil, by: Caller(user: "alice")) }
+        let list = refusal {
+            _ = try world.engine.recents(kind: nil, limit: limit, cursor: nil, by: Caller(user: "alice"))
+        }
         #expect(list?.parameter == "limit")
     }
 
@@ -201,6 +227,27 @@ struct SyncTests {
         #expect(head == 1 || next.heads.map(\.state.head) == [1])
     }
 
+    @Test("History 11: who left hears that they left, and nothing of what goes on there")
+    func afterLeaving() throws {
+        let world = try World()
+        let channel = ConversationID.community("c", channel: "default")
+        try world.make(group, members: ["alice", "bob"])
+        try world.make(.community("c"), members: ["alice", "bob"])
+        for id in [group, channel] { try world.send(to: id, by: "alice") }
+        var cursor = try world.pass(by: "bob").cursor
+        try world.leave(group, "bob")
+        try world.leave(.community("c"), "bob")
+        let left = try world.pass(cursor, by: "bob")
+        #expect(Set(names(left.heads)) == ["group:g", "community:c/default"])
+        #expect(left.heads.allSatisfy { !$0.isMember })
+        cursor = left.cursor
+        for id in [group, channel] { try world.send(to: id, by: "alice") }
+        try world.put(group, .init(name: "new"))
+        #expect(try world.pass(cursor, by: "bob").heads.isEmpty)
+        try world.join(group, "bob")
+        #expect(names(try world.pass(cursor, by: "bob").heads) == ["group:g"])
+    }
+
     // MARK: What a log has
 
     @Test("History 21: after 100,000 missed the answer is bounded, and every reconnect makes progress")
@@ -226,7 +273,9 @@ struct SyncTests {
             let answer = try world.engine.syncLogs([position], by: caller)[0].result.get()
             #expect(answer.page.messages.count == (missed <= 500 ? missed : 100))
             #expect(answer.page.coverage.upper == 100_010)
-            #expect(answer.page.messages.map(\.seq) == answer.page.messages.map(\.seq).sorted(), "oldest first, as they are applied")
+            #expect(
+                answer.page.messages.map(\.seq) == answer.page.messages.map(\.seq).sorted(),
+                "oldest first, as they are applied")
         }
     }
 
@@ -317,6 +366,12 @@ struct SyncTests {
             cursor = page.next
         } while cursor != nil
         #expect(found == ["group:g2", "direct:zoe", "group:g5", "group:g4", "group:g3", "group:g1"])
+        // A new device hears of everything, and what it has in the list is sorted by what it may see.
+        try world.leave(.group("g3"), "alice")
+        for _ in 1...3 { try world.send("not for alice", to: .group("g3"), by: "bob") }
+        try world.send(to: .group("g1"), by: "bob")
+        let after = try world.engine.recents(kind: .group, limit: 10, cursor: nil, by: Caller(user: "alice")).heads
+        #expect(names(after) == ["group:g1", "group:g2", "group:g5", "group:g4", "group:g3"])
         let groups = try world.engine.recents(kind: .direct, limit: 10, cursor: nil, by: Caller(user: "alice")).heads
         #expect(names(groups) == ["direct:zoe"])
         #expect(groups[0].unread == 1)

@@ -32,7 +32,9 @@ struct ConversationIDTests {
     @Test("Any two names survive the text form, whatever is in them")
     func randomRoundTrips() throws {
         var random = Generator(seed: 11)
-        let pieces = ["a", "%", "/", ":", "%2F", "%3A", "%25", "é", "\u{301}", "😀", "\u{200D}", " ", "?", "م", "%2", "2F"]
+        let pieces = [
+            "a", "%", "/", ":", "%2F", "%3A", "%25", "é", "\u{301}", "😀", "\u{200D}", " ", "?", "م", "%2", "2F",
+        ]
         var tried = 0
         while tried < 2_000 {
             func name() -> Identifier? {

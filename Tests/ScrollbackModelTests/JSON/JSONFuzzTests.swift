@@ -14,10 +14,12 @@ struct JSONFuzzTests {
         "\"مرحبا\"", "-12.75e+3", " { \"a\" : [ 1 , 2 ] , \"\" : null } ", "true", "[\"\",\" \",\"\u{7F}\"]",
     ]
 
-    private static let pieces: [[UInt8]] = [
-        "{", "}", "[", "]", ",", ":", "\"", "\\", "0", "1", "-", ".", "e", "+", " ", "\n", "\t", "null", "true", "\\u00",
-        "\\ud83d", "\\ude00", "\u{0}", "\u{1F}", "é", "/", "a", "\u{FEFF}", "[[[[[[[[",
-    ].map { Array($0.utf8) } + [[0x80], [0xFF], [0xED, 0xA0, 0x80], [0xC3]]
+    private static let pieces: [[UInt8]] =
+        [
+            "{", "}", "[", "]", ",", ":", "\"", "\\", "0", "1", "-", ".", "e", "+", " ", "\n", "\t", "null", "true",
+            "\\u00",
+            "\\ud83d", "\\ude00", "\u{0}", "\u{1F}", "é", "/", "a", "\u{FEFF}", "[[[[[[[[",
+        ].map { Array($0.utf8) } + [[0x80], [0xFF], [0xED, 0xA0, 0x80], [0xC3]]
 
     @Test("Mutated texts never crash the reader, and Foundation agrees on which are JSON", arguments: 1...8)
     func mutations(seed: UInt64) {

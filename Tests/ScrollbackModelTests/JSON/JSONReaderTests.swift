@@ -9,7 +9,8 @@ struct JSONReaderTests {
     @Test(
         "What RFC 8259 calls a JSON text is one",
         arguments: [
-            "null", "true", "false", "0", "-0", "-1", "10", "1.5", "1e3", "1E+3", "1e-3", "-0.0e0", "0.1E1", #""""#, #""a""#,
+            "null", "true", "false", "0", "-0", "-1", "10", "1.5", "1e3", "1E+3", "1e-3", "-0.0e0", "0.1E1", #""""#,
+            #""a""#,
             "[]", "{}", " [ ] ", "\t{\n}\r", "[1]", "[1,2]", #"{"a":1}"#, #"{"a":1,"a":2}"#, #"{"":0}"#,
             #""\" \\ \/ \b \f \n \r \t A 😀""#, #"" ""#, "\"\u{7F}\u{80}\u{2028}😀\"", "[[[[]]]]",
             #"{"a":{"b":[1,{"c":null}]}}"#, "123456789012345678901234567890", "1e400", "\"\u{FFFE}\"",
@@ -22,12 +23,18 @@ struct JSONReaderTests {
     @Test(
         "What it does not is malformed",
         arguments: [
-            "", " ", "nul", "nulll", "True", "None", "01", "-01", "00", "1.", ".5", "+1", "-", "1e", "1e+", "0x10", "1_000",
-            "NaN", "Infinity", "-Infinity", "'a'", "\"", "\"a", #""\""#, #""\x""#, #""\u12""#, #""\u12G4""#, "\"\n\"", "\"\t\"",
-            "\"\u{0}\"", "\"\u{1F}\"", "[", "]", "[1", "[1,", "[,1]", "[1,]", "[1 2]", "[1]]", "{", "}", #"{"a"}"#, #"{"a":}"#,
-            #"{"a":1,}"#, "{,}", "{1:2}", "{a:1}", #"{"a" 1}"#, #"{"a":1 "b":2}"#, #"{"a":1}}"#, "1 2", "null null", "[1]//c",
-            "/* c */1", "\u{FEFF}1", "\u{FEFF}{}", "\u{A0}1", "\u{C}1", "\u{B}[]", #""\u{41}""#, "t", "[t]", #""\ud83d""#,
-            #""\ud83dx""#, #""\ud83d\n""#, #""\ud83d\ud83d""#, #""\ude00""#, #""\ude00\ud83d""#, #""\ud83dA""#, "1e3.5", "1.2.3",
+            "", " ", "nul", "nulll", "True", "None", "01", "-01", "00", "1.", ".5", "+1", "-", "1e", "1e+", "0x10",
+            "1_000",
+            "NaN", "Infinity", "-Infinity", "'a'", "\"", "\"a", #""\""#, #""\x""#, #""\u12""#, #""\u12G4""#, "\"\n\"",
+            "\"\t\"",
+            "\"\u{0}\"", "\"\u{1F}\"", "[", "]", "[1", "[1,", "[,1]", "[1,]", "[1 2]", "[1]]", "{", "}", #"{"a"}"#,
+            #"{"a":}"#,
+            #"{"a":1,}"#, "{,}", "{1:2}", "{a:1}", #"{"a" 1}"#, #"{"a":1 "b":2}"#, #"{"a":1}}"#, "1 2", "null null",
+            "[1]//c",
+            "/* c */1", "\u{FEFF}1", "\u{FEFF}{}", "\u{A0}1", "\u{C}1", "\u{B}[]", #""\u{41}""#, "t", "[t]",
+            #""\ud83d""#,
+            #""\ud83dx""#, #""\ud83d\n""#, #""\ud83d\ud83d""#, #""\ude00""#, #""\ude00\ud83d""#, #""\ud83dA""#, "1e3.5",
+            "1.2.3",
             "-a", "[-]", "\u{0}", "１",
         ])
     func invalid(_ text: String) {
@@ -51,7 +58,9 @@ struct JSONReaderTests {
     @Test("A byte order mark is not white space")
     func byteOrderMark() throws {
         var reader = try JSONReader([0xEF, 0xBB, 0xBF, 0x7B, 0x7D])
-        let error = #expect(throws: ChatError.self) { try reader.object { (_, value) throws(ChatError) in try value.skip() } }
+        let error = #expect(throws: ChatError.self) {
+            try reader.object { (_, value) throws(ChatError) in try value.skip() }
+        }
         #expect(error?.code == .malformed)
     }
 
@@ -106,7 +115,10 @@ struct JSONReaderTests {
         #expect(try read("-0") == 0)
         #expect(try read("9223372036854775807") == .max)
         #expect(try read("-9223372036854775808") == .min)
-        for text in ["1e3", "1.0", "1.5", "9223372036854775808", "-9223372036854775809", "1E0", "\"1\"", "true", "null", "[1]", "{}"] {
+        for text in [
+            "1e3", "1.0", "1.5", "9223372036854775808", "-9223372036854775809", "1E0", "\"1\"", "true", "null", "[1]",
+            "{}",
+        ] {
             let error = #expect(throws: ChatError.self, "\(text)") { try read(text) }
             #expect(error?.code == .invalidParameter)
             #expect(error?.parameter == "limit")
@@ -120,7 +132,9 @@ struct JSONReaderTests {
             var reader = JSONReader(text)
             return try reader.double()
         }
-        for (text, value) in [("0", 0), ("-0.5", -0.5), ("1e3", 1000), ("2.5E-1", 0.25), ("1e-300", 1e-300)] as [(String, Double)] {
+        for (text, value) in [("0", 0), ("-0.5", -0.5), ("1e3", 1000), ("2.5E-1", 0.25), ("1e-300", 1e-300)]
+            as [(String, Double)]
+        {
             #expect(try read(text) == value)
         }
         for text in ["1e400", "-1e400", "\"1\"", "true"] {
@@ -147,7 +161,9 @@ struct JSONReaderTests {
                 }
             }
         }
-        #expect(inObject(#"{"a":1}"#) { (r) throws(ChatError) in _ = try r.string() } == .invalidParameter("a", "must be a string"))
+        #expect(
+            inObject(#"{"a":1}"#) { (r) throws(ChatError) in _ = try r.string() }
+                == .invalidParameter("a", "must be a string"))
         #expect(
             inObject(#"{"b":{"c":1},"a":"x"}"#) { (r) throws(ChatError) in _ = try r.bool() }
                 == .invalidParameter("a", "must be true or false"))
@@ -161,9 +177,15 @@ struct JSONReaderTests {
                     if name == "b" { _ = try value.string() } else { try value.skip() }
                 }
             } == .invalidParameter("b", "must be a string"))
-        #expect(inObject(#"{"a":[]}"#) { (r) throws(ChatError) in try r.object { _, _ in } } == .invalidParameter("a", "must be an object"))
-        #expect(inObject(#"{"a":{}}"#) { (r) throws(ChatError) in try r.array { _ in } } == .invalidParameter("a", "must be an array"))
-        #expect(refusal("[]") { (r) throws(ChatError) in try r.object { _, _ in } } == .invalidParameter("body", "must be an object"))
+        #expect(
+            inObject(#"{"a":[]}"#) { (r) throws(ChatError) in try r.object { _, _ in } }
+                == .invalidParameter("a", "must be an object"))
+        #expect(
+            inObject(#"{"a":{}}"#) { (r) throws(ChatError) in try r.array { _ in } }
+                == .invalidParameter("a", "must be an array"))
+        #expect(
+            refusal("[]") { (r) throws(ChatError) in try r.object { _, _ in } }
+                == .invalidParameter("body", "must be an object"))
         // What is no value at all is not a value of another type.
         for text in [#"{"a":x}"#, #"{"a":]}"#, #"{"a":}"#, #"{"a":,"b":1}"#, #"{"a":'x'}"#, #"{"a":"#] {
             #expect(inObject(text) { (r) throws(ChatError) in _ = try r.string() }?.code == .malformed, "\(text)")

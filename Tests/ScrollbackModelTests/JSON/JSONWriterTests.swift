@@ -50,7 +50,8 @@ struct JSONWriterTests {
             writer.value(text)
             var reader = try JSONReader(writer.bytes)
             #expect(Array(try reader.string().utf8) == Array(text.utf8))
-            let other = try JSONSerialization.jsonObject(with: Data(writer.bytes), options: .fragmentsAllowed) as? String
+            let other =
+                try JSONSerialization.jsonObject(with: Data(writer.bytes), options: .fragmentsAllowed) as? String
             #expect(other.map { Array($0.utf8) } == Array(text.utf8))
         }
     }

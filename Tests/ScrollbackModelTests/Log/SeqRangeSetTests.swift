@@ -55,7 +55,8 @@ struct SeqRangeSetTests {
             let run = ranges.range(containing: seq)
             if (run != nil) != plain.contains(seq) { return "range(containing: \(seq))" }
             if let run {
-                let isRun = run.allSatisfy(plain.contains) && !plain.contains(run.lowerBound - 1)
+                let isRun =
+                    run.allSatisfy(plain.contains) && !plain.contains(run.lowerBound - 1)
                     && !plain.contains(run.upperBound + 1) && run.contains(seq)
                 if !isRun { return "range(containing: \(seq)) is \(run)" }
             }
@@ -73,7 +74,9 @@ struct SeqRangeSetTests {
         let inside = plain.filter(window.contains)
         if ranges.intersects(window) != !inside.isEmpty { return "intersects(\(window))" }
         if Self.places(of: ranges.clipped(to: window)) != inside { return "clipped(to: \(window))" }
-        if Self.places(of: ranges.missing(in: window)) != Set(window).subtracting(inside) { return "missing(in: \(window))" }
+        if Self.places(of: ranges.missing(in: window)) != Set(window).subtracting(inside) {
+            return "missing(in: \(window))"
+        }
         return nil
     }
 

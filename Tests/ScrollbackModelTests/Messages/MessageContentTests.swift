@@ -19,7 +19,9 @@ struct MessageContentTests {
         #expect(error?.parameter == "content")
     }
 
-    @Test("Text content without a string text is refused, another type's is not", arguments: ["{}", #"{"text":1}"#, #"{"Text":"a"}"#])
+    @Test(
+        "Text content without a string text is refused, another type's is not",
+        arguments: ["{}", #"{"text":1}"#, #"{"Text":"a"}"#])
     func textWithoutText(_ json: String) throws {
         let error = #expect(throws: ChatError.self) { try MessageContent(type: .text, json: RawJSON(json)) }
         #expect(error?.parameter == "content")
@@ -75,7 +77,8 @@ struct MessageContentTests {
             _ type: MessageType, _ sender: UserID = "alice", customType: String? = nil, mentions: Mentions? = nil
         ) -> Message {
             Message(
-                conversation: .group("g"), seq: 1, n: 1, id: MessageID(high: 1, low: 1), timetoken: Timetoken(rawValue: 1),
+                conversation: .group("g"), seq: 1, n: 1, id: MessageID(high: 1, low: 1),
+                timetoken: Timetoken(rawValue: 1),
                 epoch: Epoch(rawValue: 1), sender: sender, type: type,
                 content: MessageContent(known: type, json: RawJSON(known: "{}")),
                 attributes: .init(mentions: mentions, customType: customType))

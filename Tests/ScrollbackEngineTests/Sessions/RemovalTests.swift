@@ -1,0 +1,220 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+import Testing
+
+@Suite("Who is put out")
+struct RemovalTests {
+    private let group = ConversationID.group("g")
+
+    @Test("History 11: a member removed while subscribed gets nothing more from that instant, from any door")
+    func fromAGroup() throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        let doors = Doors(world)
+        let (phone, tablet) = (doors.device("bob"), doors.device("bob", "tablet"))
+        phone.request(.subscribe([group]))
+        try world.send("before", to: group, by: "alice")
+        let state = try world.head(group, "bob").state
+        let older = try world.page(limit: 1, of: group, by: "bob")
+        try world.leave(group, "bob")
+        try world.send(world.submission("after", mentions: .users(["bob"])), to: group, by: "alice")
+        try world.send(world.submission(type: .command), to: group, by: "alice")
+        try world.put(group, .init(name: "secret name"))
+        for device in [phone, tablet] {
+            #expect(try device.texts == ["before"])
+            guard case .member(group, "bob", nil) = try #require(try device.events.last) else {
+                Issue.record("the last event is \(try device.events)")
+                return
+            }
+        }
+        // He can't ask for it either.
+        let subscribe = phone.request(.subscribe([group]))
+        #expect(try phone.error(subscribe)?.code == .notMember)
+        let send = phone.request(.send(group, world.submission("x")))
+        #expect(try phone.error(send)?.code == .notMember)
+        let history = phone.request(.history(group, HistoryQuery(.latest, limit: 100)))
+        #expect(try phone.answer(history) { try LogPage(from: &$0) }.texts == ["before"])
+        let position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: 0, rev: 0)
+        #expect(try world.engine.syncLogs([position], by: Caller(user: "bob"))[0].result.get().page.texts == ["before"])
+        #expect(older.newer == nil)
+        #expect(
+            refusal { _ = try world.engine.members(of: group, after: nil, limit: 9, by: Caller(user: "bob")) }?.code
+                == .forbidden)
+        try world.send("still nothing", to: group, by: "alice")
+        #expect(try phone.texts == ["before"])
+    }
+
+    @Test(
+        "History 11: who is put out of a community stops hearing its public and its private channels at once, and for good"
+    )
+    func fromACommunity() throws {
+        let world = try World()
+        let (open, secret) = (
+            ConversationID.community("c", channel: "open"), ConversationID.community("c", channel: "secret")
+        )
+        try world.make(.community("c"), members: ["alice", "bob"])
+        try world.put(open)
+        try world.put(secret, .init(isPrivate: true, members: ["alice", "bob"]))
+        let doors = Doors(world)
+        let bob = doors.device("bob")
+        bob.request(.subscribe([open]))
+        for id in [open, secret] { try world.send("before", to: id, by: "alice") }
+        try world.leave(.community("c"), "bob")
+        for id in [open, secret] { try world.send("after", to: id, by: "alice") }
+        world.engine.hub.announceMovedChannels()
+        #expect(try bob.texts == ["before", "before"])
+        let heads = try bob.events.filter { event in
+            if case .head = event { return true }
+            return false
+        }
+        #expect(heads.isEmpty)
+        for id in [open, secret] {
+            let ref = bob.request(.subscribe([id]))
+            #expect([.notMember, .unknownConversation].contains(try bob.error(ref)?.code))
+            #expect(try world.page(of: id, by: "bob").texts == ["before"])
+        }
+        // A new connection hears them no more than the old one.
+        let tablet = doors.device("bob", "tablet")
+        for id in [open, secret] { try world.send("later", to: id, by: "alice") }
+        #expect(try tablet.messages.isEmpty)
+        // Back in the community, he is not back in the private channel.
+        try world.join(.community("c"), "bob")
+        for id in [open, secret] { try world.send("again", to: id, by: "alice") }
+        #expect(try tablet.messages.isEmpty, "a public channel is heard by who subscribes")
+        #expect(try world.page(of: secret, by: "bob").texts == ["before"])
+        #expect(try world.page(of: open, by: "bob").texts == ["again", "before"])
+    }
+
+    @Test("History 11: who heard a group that was deleted hears nothing of another one of its name")
+    func remade() throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        let doors = Doors(world)
+        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
+        try world.delete(group)
+        try world.make(group, members: ["bob"])
+        try world.send("secret", to: group, by: "bob")
+        #expect(try alice.messages.isEmpty)
+        #expect(try bob.texts == ["secret"], "a connection that is not the sender's")
+    }
+
+    @Test("History 11: who heard a channel that became private is told to ask again, and hears nothing more")
+    func madePrivate() throws {
+        let world = try World()
+        let channel = ConversationID.community("c", channel: "x")
+        try world.make(.community("c"), members: ["alice", "bob"])
+        try world.put(channel)
+        let doors = Doors(world)
+        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
+        for device in [alice, bob] { device.request(.subscribe([channel])) }
+        try world.send("open", to: channel, by: "alice")
+        try world.put(channel, .init(isPrivate: true))
+        try world.join(channel, "alice")
+        try world.send("closed", to: channel, by: "alice")
+        world.engine.hub.announceMovedChannels()
+        #expect(try bob.texts == ["open"])
+        let asked = try bob.events.contains { event in
+            if case .resync(channel) = event { return true }
+            return false
+        }
+        #expect(asked)
+        let heads = try bob.events.contains { event in
+            if case .head = event { return true }
+            return false
+        }
+        #expect(!heads)
+        #expect(try alice.texts == ["open", "closed"])
+    }
+
+    @Test("Who left may not hear what they may still read in part")
+    func leftSubscriber() throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"], visibility: .everything)
+        try world.send("before", to: group, by: "alice")
+        try world.leave(group, "bob")
+        let bob = Doors(world).device("bob")
+        let ref = bob.request(.subscribe([group]))
+        #expect(try bob.error(ref)?.code == .notMember)
+        try world.send("after", to: group, by: "alice")
+        #expect(try bob.messages.isEmpty)
+    }
+
+    @Test("History 11: removed while saying hello, a device hears nothing that was said after", arguments: 1...4)
+    func duringHello(_ part: Int) throws {
+        let world = try World(execution: .thread)
+        let doors = Doors(world)
+        for round in 0..<25 {
+            let id = ConversationID.group(Identifier(known: "g\(part)-\(round)"))
+            let secret = ConversationID.community(Identifier(known: "c\(part)-\(round)"), channel: "secret")
+            try world.make(id, members: ["alice", "bob"])
+            try world.make(.community(secret.target), members: ["alice", "bob"])
+            try world.put(secret, .init(isPrivate: true, members: ["alice", "bob"]))
+            let devices = (0..<3).map { _ in doors.connect() }
+            let failure = Mutex<(any Error)?>(nil)
+            DispatchQueue.concurrentPerform(iterations: 4) { worker in
+                guard worker == 3 else { return devices[worker].hello("bob", "device \(worker)") }
+                do {
+                    try world.leave(id, "bob")
+                    try world.leave(.community(secret.target), "bob")
+                    try world.send("after", to: id, by: "alice")
+                    try world.send("after", to: secret, by: "alice")
+                } catch {
+                    failure.withLock { $0 = error }
+                }
+            }
+            #expect(failure.withLock { $0 } == nil)
+            for device in devices { #expect(try device.texts == []) }
+            try world.send("much later", to: id, by: "alice")
+            try world.send("much later", to: secret, by: "alice")
+            for device in devices {
+                #expect(try device.texts == [])
+                #expect(try device.isWelcome)
+                device.session.disconnected()
+            }
+        }
+        #expect(world.engine.hub.isEmpty)
+    }
+
+    @Test("Put in while saying hello, a device hears what is said after its welcome", arguments: 1...2)
+    func joinedDuringHello(_ part: Int) throws {
+        let world = try World(execution: .thread)
+        let doors = Doors(world)
+        for round in 0..<25 {
+            let id = ConversationID.group(Identifier(known: "g\(part)-\(round)"))
+            try world.make(id, members: ["alice"])
+            let device = doors.connect()
+            DispatchQueue.concurrentPerform(iterations: 2) { worker in
+                if worker == 0 { device.hello("bob") } else { _ = try? world.join(id, "bob") }
+            }
+            try world.send("after", to: id, by: "alice")
+            #expect(try device.texts == ["after"])
+            device.session.disconnected()
+        }
+    }
+
+    @Test("Removed while asking to hear a channel, a device hears nothing that was said after")
+    func duringSubscribe() throws {
+        let world = try World(execution: .thread)
+        let doors = Doors(world)
+        let open = ConversationID.community("c", channel: "default")
+        try world.make(.community("c"), members: ["alice"])
+        for _ in 0..<40 {
+            try world.join(.community("c"), "bob")
+            let device = doors.device("bob")
+            DispatchQueue.concurrentPerform(iterations: 2) { worker in
+                if worker == 0 {
+                    device.request(.subscribe([open]))
+                } else {
+                    try? world.leave(.community("c"), "bob")
+                    _ = try? world.send("after", to: open, by: "alice") as Seq
+                }
+            }
+            try world.send("later", to: open, by: "alice")
+            #expect(try device.texts == [])
+            device.session.disconnected()
+        }
+    }
+}

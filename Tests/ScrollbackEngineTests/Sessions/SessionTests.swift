@@ -1,0 +1,564 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+import Testing
+
+@Suite("Session")
+struct SessionTests {
+    private let group = ConversationID.group("g")
+
+    private func world() throws -> World {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        return world
+    }
+
+    private func sendResult(_ device: Device, _ ref: Int64) throws -> SendResult {
+        try device.answer(ref) { try SendResult(from: &$0) }
+    }
+
+    // MARK: Hello
+
+    @Test("The first frame is hello, and its answer says who one is and what the limits are")
+    func welcome() throws {
+        let device = Doors(try world()).device("alice")
+        guard case .welcome(let welcome) = try #require(try device.outlet.frames.first) else {
+            Issue.record("another frame")
+            return
+        }
+        #expect(welcome.user == "alice")
+        #expect(welcome.heartbeat == 30)
+        #expect(welcome.limits == .standard)
+        #expect(try device.outlet.frames.count == 1)
+        #expect(device.closes.isEmpty)
+    }
+
+    @Test(
+        "Any other first frame closes the connection with 4001, and nothing more is answered",
+        arguments: [
+            #"{"type":"ping","ref":1}"#, "hello", "", "[]", #"{"type":"hello"}"#, #"{"type":"hello","token":"alice"}"#,
+            #"{"type":"hello","token":5,"device":"a"}"#, #"{"type":"hello","token":"alice","device":""}"#,
+        ])
+    func badFirstFrames(_ text: String) throws {
+        let doors = Doors(try world())
+        let device = doors.connect()
+        device.receive(text)
+        #expect(device.closes == [.badToken])
+        device.hello("alice")
+        device.request(.ping)
+        #expect(try device.outlet.frames.isEmpty)
+        #expect(device.closes == [.badToken])
+        #expect(doors.world.engine.hub.isEmpty)
+    }
+
+    @Test(
+        "A token that is refused closes with 4001, one that is too old with 4003",
+        arguments: [("forged", CloseReason.badToken), ("old", .tokenExpired)])
+    func badTokens(_ token: String, _ reason: CloseReason) throws {
+        let doors = Doors(try world())
+        let device = doors.device(token)
+        #expect(device.closes == [reason])
+        #expect(reason.rawValue == (token == "old" ? 4003 : 4001))
+        #expect(try device.outlet.frames.isEmpty)
+        #expect(doors.world.engine.hub.isEmpty)
+    }
+
+    @Test("A second hello is refused, and the connection goes on")
+    func doubleHello() throws {
+        let device = Doors(try world()).device("alice")
+        device.hello("bob")
+        #expect(try device.error(nil)?.code == .malformed)
+        #expect(device.closes.isEmpty)
+        let ref = device.request(.send(group, Submission(id: MessageID(high: 9, low: 9), content: .text("as alice"))))
+        #expect(try sendResult(device, ref).outcome == .committed)
+        #expect(try Doors(try world()).device("alice").isWelcome)
+    }
+
+    @Test("Requests that come right behind hello wait for the welcome and are answered in their order")
+    func pipelined() throws {
+        let world = try world()
+        let doors = Doors(world)
+        doors.verifier.hold()
+        let device = doors.connect()
+        device.hello("alice")
+        let sends = (0..<5).map { device.request(.send(group, world.submission("\($0)"))) }
+        doors.offload.hold()
+        doors.verifier.release()
+        let later = device.request(.send(group, world.submission("5")))
+        #expect(try device.outlet.frames.isEmpty)
+        doors.offload.release()
+        let last = device.request(.send(group, world.submission("6")))
+        #expect(try device.isWelcome)
+        #expect(
+            try (sends + [later, last]).map { try sendResult(device, $0).position?.seq } == (1...7).map { Seq($0) })
+        #expect(try world.page(of: group, by: "alice").texts == (0...6).reversed().map { "\($0)" })
+    }
+
+    @Test("Whoever sends more before the welcome than one frame may hold is closed")
+    func flood() throws {
+        let doors = Doors(try world())
+        doors.verifier.hold()
+        let device = doors.connect()
+        device.hello("alice")
+        let frame = Array(repeating: UInt8(ascii: " "), count: 200_000)
+        for _ in 0..<3 { device.session.receive(frame) }
+        #expect(device.closes == [.tooSlow])
+        doors.verifier.release()
+        #expect(try device.outlet.frames.isEmpty)
+        #expect(doors.world.engine.hub.isEmpty)
+    }
+
+    @Test("A session that is closed during hello leaves nothing behind", arguments: ["verifying", "opening", "both"])
+    func closedDuringHello(_ moment: String) throws {
+        let doors = Doors(try world())
+        if moment != "opening" { doors.verifier.hold() }
+        if moment != "verifying" { doors.offload.hold() }
+        let device = doors.connect()
+        device.hello("alice")
+        if moment == "both" { doors.verifier.release() }
+        device.session.disconnected()
+        doors.verifier.release()
+        doors.offload.release()
+        #expect(doors.world.engine.hub.isEmpty)
+        #expect(try device.outlet.frames.isEmpty)
+    }
+
+    @Test("A session that ends leaves nothing behind, however it ends")
+    func endings() throws {
+        let world = try world()
+        let doors = Doors(world)
+        try world.put(.room("r"))
+        let ends: [(Device) -> Void] = [
+            { $0.session.disconnected() }, { $0.session.close(.restarting) },
+            { $0.session.tick(now: world.clock.now + 1_000) },
+            { device in
+                device.session.disconnected()
+                device.session.close(.normal)
+                device.session.disconnected()
+            },
+        ]
+        for end in ends {
+            let device = doors.device("alice")
+            device.request(.subscribe([.room("r")]))
+            #expect(!world.engine.hub.isEmpty)
+            end(device)
+            #expect(world.engine.hub.isEmpty)
+            #expect(world.engine.hub.connections(of: "alice").isEmpty)
+            device.request(.ping)
+            #expect(device.closes.count <= 1)
+        }
+    }
+
+    @Test("Another connection of the same device replaces the first with 4009; another device's doesn't")
+    func replaced() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (first, tablet, bobs) = (doors.device("alice"), doors.device("alice", "tablet"), doors.device("bob"))
+        let second = doors.device("alice")
+        #expect(first.closes == [.replaced])
+        #expect(first.closes.first?.rawValue == 4009)
+        #expect(second.closes.isEmpty && tablet.closes.isEmpty && bobs.closes.isEmpty)
+        try world.send("hi", to: group, by: "bob")
+        #expect(try first.messages.isEmpty)
+        #expect(try second.texts == ["hi"])
+        #expect(try tablet.texts == ["hi"])
+        #expect(world.engine.hub.connections(of: "alice").count == 2)
+    }
+
+    @Test("Of two connections of one device that say hello at once, exactly one stays")
+    func replacedAtOnce() throws {
+        let world = try World()
+        let doors = Doors(world)
+        for _ in 0..<50 {
+            let devices = (0..<4).map { _ in doors.connect() }
+            DispatchQueue.concurrentPerform(iterations: 4) { devices[$0].hello("alice") }
+            #expect(devices.count { $0.closes.isEmpty } == 1)
+            #expect(devices.flatMap(\.closes).allSatisfy { $0 == .replaced })
+            #expect(world.engine.hub.connections(of: "alice").count == 1)
+            for device in devices { device.session.disconnected() }
+            #expect(world.engine.hub.isEmpty)
+        }
+    }
+
+    @Test("A user whose tokens are revoked is closed with 4010, one in the middle of hello too")
+    func revoked() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
+        doors.offload.hold()
+        let late = doors.device("alice", "tablet")
+        world.clock.advance(by: 1)
+        try world.done { world.engine.revokeTokens(of: "alice", by: World.admin, completion: $0) }
+        doors.offload.release()
+        #expect(alice.closes == [.signedOut])
+        #expect(alice.closes.first?.rawValue == 4010)
+        #expect(late.closes == [.signedOut])
+        #expect(bob.closes.isEmpty)
+        try world.send("secret", to: group, by: "bob")
+        #expect(try alice.messages.isEmpty)
+        #expect(try late.messages.isEmpty)
+    }
+
+    // MARK: Time
+
+    @Test("When its token expires a connection is closed with 4003, unless it brought a fresh one")
+    func expiry() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let device = doors.device("alice for 60")
+        let renewing = doors.device("bob for 60")
+        world.clock.advance(by: 59)
+        for device in [device, renewing] {
+            device.request(.ping)
+            device.session.tick(now: world.clock.now)
+        }
+        #expect(device.closes.isEmpty)
+        let ref = renewing.request(.token("bob for 60"))
+        let forged = renewing.request(.token("forged"))
+        let foreign = renewing.request(.token("alice"))
+        #expect(try renewing.answer(ref) { try $0.skip() } == ())
+        #expect(try renewing.error(forged)?.code == .invalidToken)
+        #expect(try renewing.error(foreign)?.code == .forbidden)
+        world.clock.advance(by: 1)
+        for device in [device, renewing] { device.session.tick(now: world.clock.now) }
+        #expect(device.closes == [.tokenExpired])
+        #expect(device.closes.first?.rawValue == 4003)
+        #expect(renewing.closes.isEmpty)
+        device.session.tick(now: world.clock.now + 500)
+        #expect(device.closes.count == 1)
+        world.clock.advance(by: 60)
+        renewing.session.tick(now: world.clock.now)
+        #expect(renewing.closes == [.tokenExpired])
+    }
+
+    @Test("A connection that is not heard of for too long is closed; a ping is enough to stay")
+    func silence() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (quiet, alive, mute) = (doors.device("alice"), doors.device("bob"), doors.connect())
+        for _ in 0..<4 {
+            world.clock.advance(by: 25)
+            let ref = alive.request(.ping)
+            #expect(try alive.answer(ref) { try $0.skip() } == ())
+            for device in [quiet, alive, mute] { device.session.tick(now: world.clock.now) }
+        }
+        #expect(quiet.closes == [.normal])
+        #expect(mute.closes == [.normal])
+        #expect(alive.closes.isEmpty)
+        #expect(!world.engine.hub.connections(of: "bob").isEmpty)
+        #expect(world.engine.hub.connections(of: "alice").isEmpty)
+    }
+
+    // MARK: Requests
+
+    @Test(
+        "A send's result goes to its connection and no event; the sender's other devices and everybody else get the event"
+    )
+    func origins() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (phone, tablet, bob) = (doors.device("alice"), doors.device("alice", "tablet"), doors.device("bob"))
+        let ref = phone.request(.send(group, world.submission("hi")))
+        let result = try sendResult(phone, ref)
+        #expect(result.outcome == .committed)
+        #expect(try phone.events.isEmpty)
+        for other in [tablet, bob] {
+            let message = try #require(try other.messages.first)
+            #expect(try other.events.count == 1)
+            #expect((message.seq, message.id, message.timetoken) == (1, result.id, result.timetoken))
+            #expect(message.epoch == result.position?.epoch)
+        }
+        // A command as well, which has no place.
+        let command = phone.request(.send(group, world.submission(type: .command)))
+        #expect(try sendResult(phone, command).outcome == .delivered)
+        #expect(try phone.events.isEmpty)
+        guard case .transient(let heard) = try #require(try bob.events.last) else {
+            Issue.record("another event")
+            return
+        }
+        #expect(heard.sender == "alice")
+        #expect(heard.conversation == group)
+    }
+
+    @Test("A retry is answered and told to nobody")
+    func retries() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
+        let submission = world.submission("once")
+        let refs = [alice.request(.send(group, submission)), alice.request(.send(group, submission))]
+        #expect(try refs.map { try sendResult(alice, $0).outcome } == [.committed, .duplicate])
+        #expect(try bob.messages.count == 1)
+    }
+
+    @Test("Sends are appended in the order of their frames, whatever else is asked between")
+    func sendOrder() throws {
+        let world = try World(execution: .thread)
+        try world.make(group, members: ["alice", "bob"])
+        let doors = Doors(world)
+        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
+        for index in 0..<200 {
+            alice.request(.send(group, world.submission("\(index)")))
+            if index % 10 == 0 { alice.request(.history(group, HistoryQuery(limit: 5))) }
+            if index % 17 == 0 { alice.request(.ping) }
+        }
+        world.engine.log.close()
+        #expect(try bob.texts == (0..<200).map { "\($0)" })
+        let results = try alice.outlet.frames.compactMap { frame -> Seq? in
+            guard case .result(_, let body) = frame else { return nil }
+            var reader = try JSONReader(body)
+            return (try? SendResult(from: &reader))?.position?.seq
+        }
+        #expect(results == Array(1...200))
+    }
+
+    @Test("Every kind of request is answered by its result, under its ref")
+    func requests() throws {
+        let world = try world()
+        try world.put(.room("r"))
+        for _ in 1...5 { try world.send(to: group, by: "bob") }
+        let device = Doors(world).device("alice")
+        let state = try world.head(group, "alice").state
+        let page: LogPage = try device.answer(device.request(.history(group, HistoryQuery(limit: 2)))) {
+            try LogPage(from: &$0)
+        }
+        #expect(page == (try world.page(limit: 2, of: group, by: "alice")))
+        let read: ReadSummary = try device.answer(device.request(.read(group, seq: 3, epoch: state.epoch))) {
+            try ReadSummary(from: &$0)
+        }
+        #expect((read.readSeq, read.unread) == (3, 2))
+        let window: HeadWindow = try device.answer(device.request(.syncWindow(cursor: nil, limit: 10))) {
+            try HeadWindow(from: &$0)
+        }
+        #expect(window.isDone)
+        #expect(window.heads.map(\.conversation) == [group])
+        let positions = [LogPosition(conversation: group, epoch: state.epoch, view: 0, seq: 4, rev: 0)]
+        var logs: [LogSyncAnswer] = []
+        try device.answer(device.request(.syncLogs(positions))) { reader in
+            try reader.object { (name, value) throws(ChatError) in
+                guard name == "logs" else { return try value.skip() }
+                logs = try value.list("logs", limit: 10) { (log) throws(ChatError) in try LogSyncAnswer(from: &log) }
+            }
+        }
+        #expect(try logs.first?.result.get().page.seqs == [5])
+        for request in [
+            ClientRequest.subscribe([.room("r")]), .unsubscribe([.room("r")]), .activity(isActive: false),
+            .token("alice"), .ping,
+        ] {
+            let ref = device.request(request)
+            #expect(try device.answer(ref) { try $0.skip() } == ())
+        }
+    }
+
+    @Test("What is refused is answered by an error under its ref, and the connection goes on")
+    func refusals() throws {
+        let world = try world()
+        let device = Doors(world).device("alice")
+        let refs: [(ClientRequest, ChatError.Code)] = [
+            (.history(.group("nowhere"), HistoryQuery()), .unknownConversation),
+            (.history(group, HistoryQuery(limit: 1_000)), .invalidParameter),
+            (.send(.group("nowhere"), world.submission()), .unknownConversation),
+            (.read(group, seq: 99, epoch: try world.head(group, "alice").state.epoch), .invalidParameter),
+            (.read(group, seq: 0, epoch: Epoch(rawValue: 1)), .epochChanged),
+            (.syncWindow(cursor: "nonsense", limit: 5), .invalidParameter),
+            (.subscribe([.room("nowhere")]), .unknownConversation),
+            (.history(group, HistoryQuery(.before(.id(world.newID())))), .unknownMessage),
+        ]
+        for (request, code) in refs {
+            let ref = device.request(request)
+            #expect(try device.error(ref)?.code == code, "\(request)")
+        }
+        device.receive("not JSON")
+        #expect(try device.error(nil)?.code == .malformed)
+        device.receive(#"{"type":"teleport","ref":99}"#)
+        #expect(try device.error(99)?.code == .unknownOperation)
+        #expect(device.closes.isEmpty)
+        let ref = device.request(.ping)
+        #expect(try device.answer(ref) { try $0.skip() } == ())
+    }
+
+    @Test("History 18: m1 is refused with 429 and says when; sent again then, it still comes before m2")
+    func rateLimits() throws {
+        let world = try world()
+        let doors = Doors(world, allowance: SendAllowance(perSecond: 2, burst: 3))
+        let device = doors.device("alice")
+        for _ in 0..<3 { device.request(.send(group, world.submission("before"))) }
+        let (one, two) = (world.submission("m1"), world.submission("m2"))
+        let refused = try #require(try device.error(device.request(.send(group, one))))
+        #expect(refused.code == .rateLimited)
+        #expect(refused.status == 429)
+        #expect(refused.isTemporary)
+        // The device has one send in flight: m2 waits while m1 does.
+        world.clock.advance(by: try #require(refused.retryAfter))
+        #expect(try sendResult(device, device.request(.send(group, one))).position?.seq == 4)
+        world.clock.advance(by: 1)
+        #expect(try sendResult(device, device.request(.send(group, two))).position?.seq == 5)
+        #expect(try world.page(limit: 2, of: group, by: "bob").texts == ["m2", "m1"])
+    }
+
+    // MARK: Hearing
+
+    @Test("A direct conversation goes by the peer's name, on each side")
+    func directNames() throws {
+        let world = try World()
+        let doors = Doors(world)
+        let (alice, tablet, bob) = (doors.device("alice"), doors.device("alice", "tablet"), doors.device("bob"))
+        alice.request(.send(.direct("bob"), world.submission("hi")))
+        #expect(try bob.messages.map(\.conversation) == [.direct("alice")])
+        #expect(try tablet.messages.map(\.conversation) == [.direct("bob")])
+        #expect(try alice.messages.isEmpty)
+        // The notes to oneself.
+        alice.request(.send(.direct("alice"), world.submission("notes")))
+        #expect(try tablet.messages.map(\.conversation) == [.direct("bob"), .direct("alice")])
+        #expect(try bob.messages.count == 1)
+        let names = try alice.events.compactMap(\.conversation)
+        #expect(Set(names).isSubset(of: [.direct("bob"), .direct("alice")]), "\(names)")
+    }
+
+    @Test("A system conversation goes by the service's name")
+    func systemNames() throws {
+        let world = try World()
+        let alice = Doors(world).device("alice")
+        try world.send(world.submission("pay"), to: .system(to: "alice", from: "billing"), by: World.admin)
+        #expect(try alice.messages.map(\.conversation) == [.system("billing")])
+    }
+
+    @Test("A read position is told to the reader's devices with their counts, and to the peer without")
+    func readEvents() throws {
+        let world = try World()
+        for _ in 1...3 { try world.send("hi", to: .direct("bob"), by: "alice") }
+        let doors = Doors(world)
+        let (alice, bob, tablet) = (doors.device("alice"), doors.device("bob"), doors.device("bob", "tablet"))
+        let epoch = try world.head(.direct("alice"), "bob").state.epoch
+        bob.request(.read(.direct("alice"), seq: 2, epoch: epoch))
+        guard case .read(.direct("alice"), let summary) = try #require(try tablet.events.last) else {
+            Issue.record("another event")
+            return
+        }
+        #expect((summary.readSeq, summary.unread, summary.seq, summary.n) == (2, 1, 3, 3))
+        guard case .peerRead(.direct("bob"), "bob", 2) = try #require(try alice.events.last) else {
+            Issue.record("another event")
+            return
+        }
+        #expect(try alice.events.count == 1)
+    }
+
+    @Test("What one joins is heard at once, and what one was put out of is not")
+    func joining() throws {
+        let world = try world()
+        let carol = Doors(world).device("carol")
+        try world.send("before", to: group, by: "alice")
+        try world.join(group, "carol")
+        try world.send("with", to: group, by: "alice")
+        try world.leave(group, "carol")
+        try world.send("after", to: group, by: "alice")
+        #expect(try carol.texts == ["with"])
+        let roles = try carol.events.compactMap { event -> String? in
+            if case .member(group, "carol", let role) = event { return role?.rawValue ?? "left" }
+            return nil
+        }
+        #expect(roles == ["member", "left"])
+    }
+
+    @Test("Channels and rooms are heard by who subscribed, until they no longer do")
+    func subscribing() throws {
+        let world = try World()
+        try world.make(.community("c"), members: ["alice", "bob"])
+        try world.put(.room("r"))
+        let doors = Doors(world)
+        let (alice, bob, zoe) = (doors.device("alice"), doors.device("bob"), doors.device("zoe"))
+        let channel = ConversationID.community("c", channel: "default")
+        var heads: [ConversationHead] = []
+        let ref = alice.request(.subscribe([.community("c"), .room("r")]))
+        try alice.answer(ref) { reader in
+            try reader.object { (name, value) throws(ChatError) in
+                guard name == "heads" else { return try value.skip() }
+                heads = try value.list("heads", limit: 9) { (head) throws(ChatError) in
+                    try ConversationHead(from: &head)
+                }
+            }
+        }
+        #expect(heads.map(\.conversation) == [channel, .room("r")])
+        zoe.request(.subscribe([.room("r")]))
+        try world.send("in channel", to: .community("c"), by: "bob")
+        try world.send("in room", to: .room("r"), by: "bob")
+        #expect(try alice.texts == ["in channel", "in room"])
+        #expect(try bob.texts.isEmpty)
+        #expect(try zoe.texts == ["in room"])
+        alice.request(.unsubscribe([.community("c"), .room("r")]))
+        try world.send("later", to: .community("c"), by: "bob")
+        try world.send("later", to: .room("r"), by: "bob")
+        #expect(try alice.texts.count == 2)
+        #expect(try zoe.texts.count == 2)
+    }
+
+    @Test("Who asks for several and may not hear one hears none of them")
+    func allOrNothing() throws {
+        let world = try World()
+        try world.put(.room("r"))
+        let zoe = Doors(world).device("zoe")
+        let ref = zoe.request(.subscribe([.room("r"), .room("nowhere")]))
+        #expect(try zoe.error(ref)?.code == .unknownConversation)
+        try world.send("hi", to: .room("r"), by: "alice")
+        #expect(try zoe.messages.isEmpty)
+    }
+
+    @Test("Members of a community hear which channels moved, once however often they did, and not of private ones")
+    func headAnnouncements() throws {
+        let world = try World()
+        try world.make(.community("c"), members: ["alice", "bob"])
+        let secret = ConversationID.community("c", channel: "secret")
+        try world.put(secret, .init(isPrivate: true, members: ["bob"]))
+        let doors = Doors(world)
+        let (alice, zoe, bob) = (doors.device("alice"), doors.device("zoe"), doors.device("bob"))
+        for _ in 1...5 { try world.send("hi", to: .community("c"), by: "bob") }
+        try world.send("hush", to: secret, by: "bob")
+        #expect(try alice.events.isEmpty)
+        world.engine.hub.announceMovedChannels()
+        world.engine.hub.announceMovedChannels()
+        func heads(_ device: Device) throws -> [String] {
+            try device.events.compactMap { event in
+                if case .head(let id, _, let seq, let n, _) = event { return "\(id) \(seq) \(n)" }
+                return nil
+            }
+        }
+        #expect(try heads(alice) == ["community:c/default 5 5"])
+        #expect(try heads(bob) == ["community:c/default 5 5"])
+        #expect(try zoe.events.isEmpty)
+        #expect(try bob.texts == ["hush"], "its own members hear a private channel in full")
+        #expect(try alice.messages.isEmpty)
+    }
+
+    @Test("Changes of a conversation are told to who hears it")
+    func conversationEvents() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (alice, zoe) = (doors.device("alice"), doors.device("zoe"))
+        try world.put(group, .init(name: "new"))
+        try world.delete(group)
+        let changes = try alice.events.compactMap { event -> Bool? in
+            if case .conversation(group, let isDeleted) = event { return isDeleted }
+            return nil
+        }
+        #expect(changes == [false, true])
+        #expect(try zoe.events.isEmpty)
+    }
+
+    @Test("One's own profile is told to one's devices")
+    func profileEvents() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
+        _ = try world.done {
+            world.engine.putUser("alice", .init(name: "Alice"), by: Caller(user: "alice"), completion: $0)
+        }
+        guard case .user(let profile) = try #require(try alice.events.last) else {
+            Issue.record("another event")
+            return
+        }
+        #expect(profile.name == "Alice")
+        #expect(try bob.events.isEmpty)
+    }
+}

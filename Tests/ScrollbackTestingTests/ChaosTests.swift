@@ -1,0 +1,160 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+/// Random programs on the real SDK and the real engine: devices that come and go, lost acknowledgements, members who leave
+/// and come back. After quiet everything must be whole and the same everywhere.
+@Suite("Chaos: real clients, a server in memory")
+struct ChaosTests {
+    static let seeds: [UInt64] = {
+        if let one = ProcessInfo.processInfo.environment["SCROLLBACK_SEED"].flatMap(UInt64.init) { return [one] }
+        let count = ProcessInfo.processInfo.environment["SCROLLBACK_SEEDS"].flatMap(UInt64.init) ?? 1000
+        return Array(1...max(1, count / 25))
+    }()
+
+    @Test("After quiet every device shows what the server has, and counts as it does", arguments: seeds)
+    func quiet(seed: UInt64) async throws {
+        var chaos = try await Chaos(seed: seed)
+        for _ in 0..<60 { try await chaos.step() }
+        let violations = try await chaos.violationsAtRest()
+        #expect(
+            violations == [],
+            "replay with SCROLLBACK_SEED=\(seed) swift test --filter ChaosTests\n\(chaos.steps.suffix(30).joined(separator: "\n"))")
+        await chaos.world.close()
+    }
+}
+
+/// One random program.
+private struct Chaos {
+    let world: ChatWorld
+    var steps: [String] = []
+    private var generator: SeededGenerator
+    private var devices: [ChatClient] = []
+    private var offline: Set<UserID> = []
+    private var members: [ConversationID: Set<UserID>] = [:]
+    private var sent: [ConversationID: Set<String>] = [:]
+    private var count = 0
+
+    private static let users: [UserID] = ["alice", "bob", "carol"]
+    private static let group = ConversationID.group("chaos")
+    private static let channel = ConversationID.community("city", channel: "general")
+
+    init(seed: UInt64) async throws {
+        generator = SeededGenerator(seed: seed)
+        world = try ChatWorld(users: Self.users)
+        try await world.makeGroup("chaos", members: ["alice", "bob", "carol"])
+        try await world.makeCommunity("city", channels: ["general"], members: Self.users)
+        members[Self.group] = Set(Self.users)
+        for user in ["alice", "alice", "bob", "carol"] as [UserID] { devices.append(try await world.client(user)) }
+    }
+
+    private mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[Int.random(in: elements.indices, using: &generator)]
+    }
+
+    mutating func step() async throws {
+        let device = pick(devices)
+        let place: ConversationID = pick([Self.group, Self.group, .direct(device.user == "bob" ? "alice" : "bob"), Self.channel])
+        switch Int.random(in: 0..<20, using: &generator) {
+        case 0..<10:
+            count += 1
+            let text = "message \(count)"
+            steps.append("\(device.user) sends \(text) to \(place)")
+            let mentions: Mentions? = Int.random(in: 0..<5, using: &generator) == 0 ? .everyone() : nil
+            try await device.conversation(place).send(.text(text), mentioning: mentions)
+        case 10, 11:
+            steps.append("\(device.user) goes offline")
+            offline.insert(device.user)
+            world.goOffline(device.user)
+        case 12, 13:
+            if let user = offline.sorted().first {
+                steps.append("\(user) comes online")
+                offline.remove(user)
+                world.goOnline(user)
+            }
+        case 14:
+            steps.append("\(device.user) loses the next acknowledgement")
+            world.loseNextAcknowledgement(of: device.user)
+        case 15:
+            steps.append("\(device.user) reads \(place)")
+            try await device.conversation(place).markRead()
+        case 16:
+            let isMember = members[Self.group]?.contains("carol") ?? false
+            steps.append(isMember ? "carol leaves" : "carol joins")
+            if isMember { members[Self.group]?.remove("carol") } else { members[Self.group]?.insert("carol") }
+            try await world.setMember("carol", of: Self.group, !isMember)
+        case 17:
+            steps.append("\(device.user) pages \(place)")
+            _ = try? await device.conversation(place).history(.latest, limit: 7)
+        case 18:
+            steps.append("\(device.user) pages a filter")
+            _ = try? await device.conversation(place).history(.latest, limit: 3, matching: .senders(["alice"]))
+        default:
+            try await Task.sleep(for: .milliseconds(Int64.random(in: 1...8, using: &generator)))
+        }
+    }
+
+    // MARK: At rest
+
+    mutating func violationsAtRest() async throws -> [String] {
+        for user in Self.users {
+            world.goOnline(user)
+        }
+        if members[Self.group]?.contains("carol") == false { try await world.setMember("carol", of: Self.group, true) }
+        var found: [String] = []
+        let end = Date().addingTimeInterval(10)
+        while Date() < end {
+            found = try await check()
+            if found.isEmpty { return [] }
+            for device in devices { device.retryConnection() }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return found
+    }
+
+    private func check() async throws -> [String] {
+        var found: [String] = []
+        for (index, device) in devices.enumerated() {
+            let name = "\(device.user)/\(index)"
+            let direct = ConversationID.direct(device.user == "bob" ? "alice" : "bob")
+            for id in [Self.group, direct, Self.channel] {
+                guard let truth = try world.truth(of: id, for: device.user) else { continue }
+                let page = try await device.conversation(id).history(.earliest, limit: 100, sort: .oldestFirst)
+                if let shortfall = page.shortfall { return ["\(name): \(shortfall)"] }
+                let texts = page.messages.map { "\($0.seq) \($0.sender) \($0.text ?? "-")" }
+                if texts != truth.texts { found.append("\(name) in \(id) shows \(texts) for \(truth.texts)") }
+                if id.kind.traits.hasRecents, let recent = try await device.conversation(id).recent() {
+                    if recent.unread != truth.unread { found.append("\(name) in \(id) counts \(recent.unread) for \(truth.unread)") }
+                    if recent.mentions != truth.mentions {
+                        found.append("\(name) in \(id) counts \(recent.mentions) mentions for \(truth.mentions)")
+                    }
+                }
+            }
+            found += try await device.verifyIntegrity().map { "\(name): \($0)" }
+            let pending = try await device.pendingCount()
+            if pending > 0 { found.append("\(name) has \(pending) unsent") }
+        }
+        // Nobody's message is there twice.
+        for id in [Self.group, .direct(between: "alice", and: "bob"), .direct(between: "bob", and: "carol")] {
+            let texts = ((try? world.messages(in: id)) ?? []).compactMap(\.text)
+            if Set(texts).count != texts.count { found.append("\(id) has a message twice: \(texts)") }
+        }
+        return found
+    }
+}
+
+/// Numbers from a seed.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
