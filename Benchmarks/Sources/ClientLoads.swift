@@ -46,7 +46,9 @@ struct CatchUp: AsyncParsableCommand {
             var count = 0
             try reader.object { (name, value) throws(ChatError) in
                 guard name == "logs" else { return try value.skip() }
-                for answer in try value.list("logs", limit: 100, { (answer) throws(ChatError) in try LogSyncAnswer(from: &answer) }) {
+                for answer in try value.list(
+                    "logs", limit: 100, { (answer) throws(ChatError) in try LogSyncAnswer(from: &answer) })
+                {
                     count += try answer.result.get().page.messages.count
                 }
             }
@@ -91,7 +93,8 @@ struct CatchUp: AsyncParsableCommand {
             positions = try value.list("heads", limit: 100) { (head) throws(ChatError) in
                 let head = try ConversationHead(from: &head)
                 return LogPosition(
-                    conversation: head.conversation, epoch: head.state.epoch, view: head.state.view, seq: head.head, rev: 0)
+                    conversation: head.conversation, epoch: head.state.epoch, view: head.state.view, seq: head.head,
+                    rev: 0)
             }
         }
         return positions
@@ -121,7 +124,8 @@ private func makeMessages(_ range: ClosedRange<Int64>, in id: ConversationID) ->
     return range.map { seq in
         Message(
             conversation: id, seq: seq, n: seq, id: MessageID(at: Date(), using: &generator),
-            timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)), epoch: Epoch(rawValue: 1), sender: "bob",
+            timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)), epoch: Epoch(rawValue: 1),
+            sender: "bob",
             type: .text, content: content)
     }
 }
@@ -133,9 +137,17 @@ private func head(_ id: ConversationID, at seq: Seq) -> ConversationHead {
         state: LogHead(epoch: Epoch(rawValue: 1), view: 0, head: seq, firstSeq: 1, n: seq, rev: 0))
 }
 
+/// A client over a store in a directory, which never connects.
+private func offlineClient(_ directory: URL) async throws -> ChatClient {
+    guard let nowhere = URL(string: "http://127.0.0.1:9") else { throw BenchError("no address") }
+    return try await ChatClient.open(
+        .init(server: nowhere, user: "alice", store: .directory(directory), token: { "none" }))
+}
+
 struct ClientPage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "SDK: a page of 50 from a million local rows, beside raw SQLite with decoding; opening a conversation.")
+        abstract:
+            "SDK: a page of 50 from a million local rows, beside raw SQLite with decoding; opening a conversation.")
 
     @Option var messages = 1_000_000
     @Option var queries = 3000
@@ -144,10 +156,7 @@ struct ClientPage: AsyncParsableCommand {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let id = ConversationID.group("deep")
-        let client = try await ChatClient.open(
-            .init(
-                server: URL(string: "http://127.0.0.1:9")!, user: "alice", store: .directory(folder.url),
-                token: { "none" }))
+        let client = try await offlineClient(folder.url)
         let store = client.core.store
         _ = try await store.write { try $0.apply([.head(head(id, at: 0))]) }
         for start in stride(from: 1, through: Int64(messages), by: 500) {
@@ -201,10 +210,7 @@ struct ClientIngest: AsyncParsableCommand {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let id = ConversationID.group("busy")
-        let client = try await ChatClient.open(
-            .init(
-                server: URL(string: "http://127.0.0.1:9")!, user: "alice", store: .directory(folder.url),
-                token: { "none" }))
+        let client = try await offlineClient(folder.url)
         _ = try await client.core.store.write { try $0.apply([.head(head(id, at: 0))]) }
         let timeline = Task {
             var views = 0
@@ -226,7 +232,8 @@ struct ClientIngest: AsyncParsableCommand {
         report(
             "SDK ingest",
             String(
-                format: "%.0f messages/s (budget 10,000), two observers got %d and %d views", Double(messages) / elapsed,
+                format: "%.0f messages/s (budget 10,000), two observers got %d and %d views",
+                Double(messages) / elapsed,
                 await timeline.value, await recents.value))
     }
 }

@@ -25,8 +25,10 @@ final class RawSQLite {
 
     func prepare(_ sql: String) -> OpaquePointer {
         var statement: OpaquePointer?
-        precondition(sqlite3_prepare_v2(database, sql, -1, &statement, nil) == SQLITE_OK, sql)
-        return statement!
+        guard sqlite3_prepare_v2(database, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
+            fatalError("SQLite can't prepare \(sql)")
+        }
+        return statement
     }
 
     /// The table of the peers' raw benchmark: a message with a 300-byte body, clustered by conversation and place.

@@ -52,7 +52,8 @@ struct Send: AsyncParsableCommand {
         for number in 0..<senders {
             clients.append(
                 try await LoadClient(server.address, token: tokens.token(user(number)), device: "sender"))
-            _ = try await LoadClient(server.address, token: tokens.token(user(number + 1000)), device: "receiver") { _ in
+            _ = try await LoadClient(server.address, token: tokens.token(user(number + 1000)), device: "receiver") {
+                _ in
                 delivered.add()
             }
         }

@@ -21,8 +21,9 @@ public final class ChatClient: Sendable {
         public var server: URL
         public var user: UserID
         public var store: Store
-        /// Names this device among the user's; a second connection of the same device replaces the first. By default a
-        /// name is made with the store and kept there.
+        /// Names this device among the user's; a second connection of the same device replaces the first.
+        ///
+        /// By default a name is made with the store and kept there.
         public var device: String?
         /// A PEM file to trust instead of the system's certificates.
         public var trustedCertificate: URL?
@@ -51,7 +52,9 @@ public final class ChatClient: Sendable {
         self.configuration = configuration
     }
 
-    /// Opens a client over its store. Nothing is sent before ``connect()``.
+    /// Opens a client over its store.
+    ///
+    /// Nothing is sent before ``connect()``.
     ///
     /// - Throws: `local-storage` when the store can't be opened, is another user's, or a newer version's.
     public static func open(_ configuration: Configuration) async throws(ChatError) -> ChatClient {
@@ -76,7 +79,9 @@ public final class ChatClient: Sendable {
 
     // MARK: Connection
 
-    /// Connects, and from then on reconnects by itself. Returns at once.
+    /// Connects, and from then on reconnects by itself.
+    ///
+    /// Returns at once.
     public func connect() {
         core.mailbox.post(.connect)
     }
@@ -97,7 +102,9 @@ public final class ChatClient: Sendable {
     /// Everything that happens, for bots and tests; a loop that is too slow is told how much it missed.
     public var events: AsyncStream<ClientEvent> { core.events.events() }
 
-    /// Ends the connection and everything that runs. What is unsent stays, for the next time.
+    /// Ends the connection and everything that runs.
+    ///
+    /// What is unsent stays, for the next time.
     public func close() async {
         await core.close()
         try? core.store.close()

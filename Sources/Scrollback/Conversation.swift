@@ -10,7 +10,9 @@ public struct Conversation: Sendable, Identifiable {
 
     // MARK: Sending
 
-    /// Sends a message. Returns once it is safe on this device; the rest happens by itself, across restarts.
+    /// Sends a message.
+    ///
+    /// Returns once it is safe on this device; the rest happens by itself, across restarts.
     ///
     /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
     @discardableResult

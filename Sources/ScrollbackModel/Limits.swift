@@ -1,4 +1,6 @@
-/// Limits that both sides know. A server tells its own in `welcome`.
+/// Limits that both sides know.
+///
+/// A server tells its own in `welcome`.
 public struct Limits: Hashable, Sendable {
     /// The largest frame or body, in bytes.
     public var frameBytes: Int

@@ -13,7 +13,9 @@ public final class ChatWorld: Sendable {
     private let time: WorldClock
     private let clients = Mutex<[ChatClient]>([])
 
-    /// A world with some users. Any other user may have a client too.
+    /// A world with some users.
+    ///
+    /// Any other user may have a client too.
     ///
     /// - Parameter users: who has a profile from the beginning.
     public init(users: [UserID] = []) throws {

@@ -17,7 +17,9 @@ struct MemoryTransport: Transport {
     }
 }
 
-/// A client's end of a connection. What one side says reaches the other later, in order, on the connection's own queue.
+/// A client's end of a connection.
+///
+/// What one side says reaches the other later, in order, on the connection's own queue.
 final class MemoryConnection: TransportConnection {
     let user: UserID
     private let server: MemoryServer

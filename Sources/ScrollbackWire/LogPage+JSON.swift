@@ -55,7 +55,9 @@ extension SeqRangeSet {
         var ranges = SeqRangeSet()
         try reader.array { (pair) throws(ChatError) in
             let ends = try pair.list("voids", limit: 2) { (end) throws(ChatError) in try end.integer() }
-            guard ends.count == 2, ends[0] <= ends[1] else { throw .invalidParameter("voids", "must be [lower, upper]") }
+            guard ends.count == 2, ends[0] <= ends[1] else {
+                throw .invalidParameter("voids", "must be [lower, upper]")
+            }
             ranges.insert(ends[0]...ends[1])
         }
         self = ranges

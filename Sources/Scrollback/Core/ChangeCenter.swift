@@ -1,8 +1,9 @@
 import ScrollbackModel
 import Synchronization
 
-/// Tells those who show something that it changed, after the transaction that changed it. Many changes while somebody is
-/// busy are one.
+/// Tells those who show something that it changed, after the transaction that changed it.
+///
+/// Many changes while somebody is busy are one.
 final class ChangeCenter: Sendable {
     enum Subject: Hashable {
         case conversation(ConversationID)

@@ -5,8 +5,10 @@ import ScrollbackSync
 import ScrollbackWire
 import Synchronization
 
-/// What keeps one client going: one loop takes what happened, in order, asks the state machines of `ScrollbackSync` what
-/// follows, stores it, and does it. Nothing else talks to the connection.
+/// What keeps one client going: one loop takes what happened, in order, asks the state machines of `ScrollbackSync`
+/// what follows, stores it, and does it.
+///
+/// Nothing else talks to the connection.
 package final class ClientCore: Sendable {
     let user: UserID
     package let store: LocalStore
@@ -73,7 +75,9 @@ package final class ClientCore: Sendable {
         events = EventCenter(capacity: eventCapacity)
     }
 
-    /// Starts the loop. What was being sent when the process ended is queued again.
+    /// Starts the loop.
+    ///
+    /// What was being sent when the process ended is queued again.
     func start() async throws(ChatError) {
         let items = try await store.read { try $0.outbox() }
         let task = Task { await Driver(core: self, outbox: Outbox(restoring: items)).run() }

@@ -1,7 +1,9 @@
 public import ScrollbackModel
 import Synchronization
 
-/// Something that happened, for bots and tests. Screens use views instead, which are always whole.
+/// Something that happened, for bots and tests.
+///
+/// Screens use views instead, which are always whole.
 public enum ClientEvent: Sendable {
     /// A message came, from anybody, this user's other devices included.
     case message(Message)

@@ -91,7 +91,8 @@ extension Driver {
                 try await core.store.write { try $0.apply(summary, in: id) }
                 core.changes.changed([id])
                 await sendReads()
-            case .failure(let error) where error.isTemporary: break  // The next connection, or the next read, tries again.
+            // The next connection, or the next read, tries again.
+            case .failure(let error) where error.isTemporary: break
             case .failure: try await core.store.write { try $0.dropPendingRead(id, seq: .max) }
             }
         } catch {

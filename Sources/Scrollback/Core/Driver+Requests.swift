@@ -106,7 +106,9 @@ extension Driver {
         }
     }
 
-    /// Asks for the heads of conversations that are not known, or changed. Only streams are told of by themselves.
+    /// Asks for the heads of conversations that are not known, or changed.
+    ///
+    /// Only streams are told of by themselves.
     func learn(_ ids: [ConversationID]) {
         let unknown = ids.filter { !$0.isCommunityItself && !learning.contains($0) }
         guard connection != nil, !unknown.isEmpty else { return }

@@ -11,7 +11,8 @@ extension Driver {
             case .pullWindow(let request, let cursor): send(.syncWindow(cursor: cursor, limit: 100), .window(request))
             case .sync(let batch, let positions): send(.syncLogs(positions), .logs(batch: batch, positions))
             case .wake(let date): wake(at: date)
-            case .storeHeads(let heads, let cursor): core.mailbox.post(.storeHeads(heads, cursor, generation: generation))
+            case .storeHeads(let heads, let cursor):
+                core.mailbox.post(.storeHeads(heads, cursor, generation: generation))
             case .release(let events): released += events
             case .recheck(let ids): core.mailbox.post(.recheck(ids))
             }

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// What waits for the one consumer, in order. The consumer takes everything at once, so that a burst is applied in few
-/// transactions.
+/// What waits for the one consumer, in order.
+///
+/// The consumer takes everything at once, so that a burst is applied in few transactions.
 final class Mailbox<Item: Sendable>: Sendable {
     private let state = Mutex(State())
 

@@ -1,7 +1,9 @@
 import Synchronization
 
-/// The values of something over time. Any number of loops may iterate it at once: each begins with the current value,
-/// keeps only the newest while it is busy, never fails, and ends when the client is closed.
+/// The values of something over time.
+///
+/// Any number of loops may iterate it at once: each begins with the current value, keeps only the newest while it is
+/// busy, never fails, and ends when the client is closed.
 public struct StateSequence<Value: Sendable>: AsyncSequence, Sendable {
     public typealias Element = Value
     public typealias Failure = Never

@@ -37,7 +37,8 @@ extension Conversation {
                 var next: Anchor? = anchor
                 while let anchor = next, !Task.isCancelled {
                     let page = try await history(
-                        anchor, limit: 100, sort: goesNewer ? .oldestFirst : .newestFirst, matching: filter, from: source)
+                        anchor, limit: 100, sort: goesNewer ? .oldestFirst : .newestFirst, matching: filter,
+                        from: source)
                     for message in page.messages { continuation.yield(message) }
                     if let shortfall = page.shortfall { throw shortfall }
                     next = goesNewer ? page.newer : page.older
@@ -84,7 +85,9 @@ extension Conversation {
 
     // MARK: Merged
 
-    /// Fills the gaps the page touches, then reads it from the device. Each round fills at least one place, or ends.
+    /// Fills the gaps the page touches, then reads it from the device.
+    ///
+    /// Each round fills at least one place, or ends.
     private func mergedHistory(_ query: HistoryQuery) async throws(ChatError) -> HistoryPage {
         // A filtered page is the server's: what a filter leaves out says nothing about gaps. So is one that goes on from it.
         var isServers = query.filter != .all

@@ -25,6 +25,8 @@ public struct HistoryPage: Sendable {
     public var newer: Anchor?
     /// What could not be asked, and why: the page has what is here.
     public var shortfall: ChatError?
-    /// The places next to the page that this device does not know. Only a local page, or one with a shortfall, has it.
+    /// The places next to the page that this device does not know.
+    ///
+    /// Only a local page, or one with a shortfall, has it.
     public var gap: ClosedRange<Int64>?
 }

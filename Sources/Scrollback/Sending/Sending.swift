@@ -2,7 +2,9 @@ public import Foundation
 public import ScrollbackModel
 import ScrollbackSync
 
-/// A message on its way out. It goes on by itself; this only tells of it.
+/// A message on its way out.
+///
+/// It goes on by itself; this only tells of it.
 public struct Sending: Sendable, Identifiable {
     /// The message's id, which it keeps.
     public let id: MessageID

@@ -288,7 +288,9 @@ extension LocalWriter {
 }
 
 extension Message {
-    /// What a message says of its log by itself. The view and the floor come with the first head or page.
+    /// What a message says of its log by itself.
+    ///
+    /// The view and the floor come with the first head or page.
     fileprivate var impliedHead: LogHead {
         LogHead(epoch: epoch, view: 0, head: seq, firstSeq: 1, n: n, rev: rev)
     }

@@ -93,7 +93,8 @@ extension LocalWriter {
     /// Forgets a read that the server will never take.
     package func dropPendingRead(_ id: ConversationID, seq: Seq) throws {
         try db.cachedStatement(
-            sql: "UPDATE conversation SET pendingReadSeq = NULL, pendingReadN = NULL WHERE id = ? AND pendingReadSeq <= ?"
+            sql:
+                "UPDATE conversation SET pendingReadSeq = NULL, pendingReadN = NULL WHERE id = ? AND pendingReadSeq <= ?"
         ).execute(arguments: [id.description, seq])
     }
 }

@@ -29,11 +29,14 @@ extension LocalReader {
     package func syncPoint() throws -> SyncPoint {
         SyncPoint(
             cursor: try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'cursor'"),
-            isInterrupted: try Bool.fetchOne(db, sql: "SELECT value = 'interrupted' FROM meta WHERE key = 'pass'") ?? false,
+            isInterrupted: try Bool.fetchOne(db, sql: "SELECT value = 'interrupted' FROM meta WHERE key = 'pass'")
+                ?? false,
             isSettled: try isSettled())
     }
 
-    /// Whether a pass was ever finished. Until then the device is new: it has missed nothing.
+    /// Whether a pass was ever finished.
+    ///
+    /// Until then the device is new: it has missed nothing.
     func isSettled() throws -> Bool {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'settled')") ?? false
     }
@@ -68,7 +71,8 @@ extension LocalReader {
 
     /// Unread messages of all conversations in the list.
     package func totalUnread() throws -> Int64 {
-        try Int64.fetchOne(db, sql: "SELECT coalesce(sum(unread), 0) FROM conversation WHERE isRecent AND isMember") ?? 0
+        try Int64.fetchOne(db, sql: "SELECT coalesce(sum(unread), 0) FROM conversation WHERE isRecent AND isMember")
+            ?? 0
     }
 }
 

@@ -1,7 +1,9 @@
 import GRDB
 
 extension LocalStore {
-    /// The schema's history. A step that was released is never changed.
+    /// The schema's history.
+    ///
+    /// A step that was released is never changed.
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in

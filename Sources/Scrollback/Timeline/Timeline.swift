@@ -121,7 +121,9 @@ public final class Timeline: Sendable {
 
     // MARK: Views
 
-    /// The window now, and again whenever it changed. Gaps in it are filled while somebody iterates.
+    /// The window now, and again whenever it changed.
+    ///
+    /// Gaps in it are filled while somebody iterates.
     public var views: AsyncStream<View> {
         let (stream, continuation) = AsyncStream.makeStream(of: View.self, bufferingPolicy: .bufferingNewest(1))
         let changes = core.changes.changes(of: .conversation(conversation.id))

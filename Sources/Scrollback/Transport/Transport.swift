@@ -11,7 +11,9 @@ package protocol Transport: Sendable {
     ) async throws(ChatError) -> any TransportConnection
 }
 
-/// An open connection. Calls come from any thread and never block.
+/// An open connection.
+///
+/// Calls come from any thread and never block.
 package protocol TransportConnection: AnyObject, Sendable {
     func send(_ frame: [UInt8])
     func close()

@@ -49,13 +49,17 @@ struct ConnectionOptions: ParsableArguments {
         if key == nil {
             guard FileManager.default.fileExists(atPath: directory.appending(path: "secrets.json").path) else {
                 throw ChatError.invalidParameter(
-                    "data", "has no secrets.json (\(directory.path)): name the server's data directory with --data, or give --key")
+                    "data",
+                    "has no secrets.json (\(directory.path)): name the server's data directory with --data, or give --key"
+                )
             }
             return try await TokenService(directory: directory)
                 .token(for: user, isAdmin: false, lifetime: TokenService.standardLifetime)
         }
         let api = ServerAPI(address: try address, token: try adminToken())
-        return try await api.object("POST", "/v1/tokens") { $0.field("user", user) } read: { (reader) throws(ChatError) in
+        return try await api.object("POST", "/v1/tokens") {
+            $0.field("user", user)
+        } read: { (reader) throws(ChatError) in
             var token: String?
             try reader.object { (name, value) throws(ChatError) in
                 if name == "token" { token = try value.string() } else { try value.skip() }

@@ -7,7 +7,9 @@ enum Output {
         write(text + "\n", to: STDOUT_FILENO)
     }
 
-    /// Writes all of it. Whoever reads may stop reading (`| head`): then there is nobody left to write for.
+    /// Writes all of it.
+    ///
+    /// Whoever reads may stop reading (`| head`): then there is nobody left to write for.
     static func write(_ text: String, to descriptor: Int32) {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {

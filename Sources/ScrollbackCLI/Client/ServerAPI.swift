@@ -45,7 +45,8 @@ struct ServerAPI: Sendable {
     private func send(
         _ method: String, _ path: String, _ members: ((inout JSONWriter) -> Void)?
     ) async throws(ChatError) -> [UInt8] {
-        let base = address.absoluteString.hasSuffix("/") ? String(address.absoluteString.dropLast()) : address.absoluteString
+        let base =
+            address.absoluteString.hasSuffix("/") ? String(address.absoluteString.dropLast()) : address.absoluteString
         var request = HTTPClientRequest(url: base + path)
         request.method = HTTPMethod(rawValue: method)
         request.headers.add(name: "Authorization", value: "Bearer \(token)")

@@ -7,7 +7,8 @@ import Synchronization
 struct Chat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Talk in a conversation, live, in a terminal.",
-        discussion: "Each line you type is sent. End with Ctrl-D. With --store, what you read and typed stays for next time.")
+        discussion:
+            "Each line you type is sent. End with Ctrl-D. With --store, what you read and typed stays for next time.")
 
     @OptionGroup var conversation: ConversationArgument
 
@@ -66,7 +67,9 @@ struct Chat: AsyncParsableCommand {
         }
     }
 
-    /// The lines that are typed. Reading blocks, so it has a thread of its own.
+    /// The lines that are typed.
+    ///
+    /// Reading blocks, so it has a thread of its own.
     private static func lines() -> AsyncStream<String> {
         AsyncStream { continuation in
             let thread = Thread {

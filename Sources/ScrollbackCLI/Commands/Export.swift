@@ -16,7 +16,8 @@ struct Export: AsyncParsableCommand {
             let channel = conversation.id.part ?? conversation.id.target
             var progress: Progress?
             var count = 0
-            try await api.everyPage(of: conversation.id, HistoryQuery(.earliest, limit: 100, sort: .oldestFirst)) { page in
+            try await api.everyPage(of: conversation.id, HistoryQuery(.earliest, limit: 100, sort: .oldestFirst)) {
+                page in
                 if progress == nil { progress = Progress("exporting", total: Int(page.state.head)) }
                 for message in page.messages where !message.isDeleted {
                     Output.json { writer in

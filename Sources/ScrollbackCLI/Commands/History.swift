@@ -46,7 +46,8 @@ struct History: AsyncParsableCommand {
 
     func validate() throws {
         if source != .remote, store == nil {
-            throw ValidationError("--source \(source.rawValue) needs the client's store: name its directory with --store")
+            throw ValidationError(
+                "--source \(source.rawValue) needs the client's store: name its directory with --store")
         }
     }
 
@@ -109,7 +110,8 @@ struct History: AsyncParsableCommand {
         if connection.json {
             Output.json { message.writeMembers(to: &$0) }
         } else {
-            Output.line("\(message.seq)  \(message.sentAt.iso8601)  \(message.sender): \(message.text ?? "[\(message.type)]")")
+            Output.line(
+                "\(message.seq)  \(message.sentAt.iso8601)  \(message.sender): \(message.text ?? "[\(message.type)]")")
         }
     }
 }

@@ -22,12 +22,16 @@ struct Send: AsyncParsableCommand {
     func run() async throws {
         try await reporting {
             var generator = SystemRandomNumberGenerator()
-            let id = try id.map { (text) throws(ChatError) in try MessageID(text) }
+            let id =
+                try id.map { (text) throws(ChatError) in try MessageID(text) }
                 ?? MessageID(at: Date(), using: &generator)
             let submission = Submission(id: id, content: .text(text))
             let result = try await connection.api(as: sender)
-                .object("POST", ServerAPI.path(conversation.id, "/messages")) { submission.writeMembers(to: &$0) }
-                read: { (reader) throws(ChatError) in try SendResult(from: &reader) }
+                .object("POST", ServerAPI.path(conversation.id, "/messages")) {
+                    submission.writeMembers(to: &$0)
+                } read: { (reader) throws(ChatError) in
+                    try SendResult(from: &reader)
+                }
             if connection.json {
                 Output.json { result.writeMembers(to: &$0) }
             } else {
@@ -60,7 +64,9 @@ struct Read: AsyncParsableCommand {
             let summary = try await api.object("PUT", ServerAPI.path(conversation.id, "/read")) { writer in
                 writer.field("seq", place)
                 writer.field("epoch", head.state.epoch)
-            } read: { (reader) throws(ChatError) in try ReadSummary(from: &reader) }
+            } read: { (reader) throws(ChatError) in
+                try ReadSummary(from: &reader)
+            }
             if connection.json {
                 Output.json { summary.writeMembers(to: &$0) }
             } else {

@@ -55,7 +55,8 @@ struct Serve: AsyncParsableCommand {
             let settings = try await readSettings()
             var options = ServerOptions(
                 directory: URL(
-                    filePath: data ?? settings.string(forKey: "data") ?? "./scrollback-data", directoryHint: .isDirectory))
+                    filePath: data ?? settings.string(forKey: "data") ?? "./scrollback-data",
+                    directoryHint: .isDirectory))
             options.host = host ?? settings.string(forKey: "host") ?? options.host
             options.port = port ?? settings.int(forKey: "port") ?? options.port
             guard (0...65535).contains(options.port) else {
@@ -96,7 +97,8 @@ struct Serve: AsyncParsableCommand {
     private func hints(_ options: ServerOptions) -> [String] {
         let program = CommandLine.arguments.first ?? "scrollback"
         let server = options.port == 8080 ? "" : " --server http://127.0.0.1:\(options.port)"
-        let data = options.directory.relativePath == "./scrollback-data" ? "" : " --data \(options.directory.relativePath)"
+        let data =
+            options.directory.relativePath == "./scrollback-data" ? "" : " --data \(options.directory.relativePath)"
         return [
             "", "Three things to try, in another terminal:",
             "  \(program) chat group:albatross --as alice\(server)\(data)",
@@ -111,7 +113,8 @@ struct Serve: AsyncParsableCommand {
         do {
             return ConfigReader(providers: [environment, try await FileProvider<JSONSnapshot>(filePath: .init(config))])
         } catch {
-            throw ChatError(.invalidParameter, "the settings \(config) can't be read as JSON", parameter: "config", cause: error)
+            throw ChatError(
+                .invalidParameter, "the settings \(config) can't be read as JSON", parameter: "config", cause: error)
         }
     }
 }

@@ -44,7 +44,9 @@ struct Token: AsyncParsableCommand {
             let directory = URL(filePath: data, directoryHint: .isDirectory)
             guard FileManager.default.fileExists(atPath: directory.appending(path: "secrets.json").path) else {
                 throw ChatError.invalidParameter(
-                    "data", "has no secrets.json (\(directory.path)): start a server there once, or name its directory with --data")
+                    "data",
+                    "has no secrets.json (\(directory.path)): start a server there once, or name its directory with --data"
+                )
             }
             if rotate {
                 var keys = try SigningKeys.open(in: directory)

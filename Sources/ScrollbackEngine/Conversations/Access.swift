@@ -29,7 +29,8 @@ package struct Access {
 
     /// - Throws: `unknown-conversation` when it does not exist or the reader may not see it: the two do not differ.
     package init(
-        to id: ConversationID, for caller: Caller, in store: any StoreReader, permissions: Permissions, generation: UInt64
+        to id: ConversationID, for caller: Caller, in store: any StoreReader, permissions: Permissions,
+        generation: UInt64
     ) throws {
         guard let row = try store.conversation(id), !row.isDeleted else { throw Access.unknown(id) }
         try self.init(to: row, for: caller, in: store, permissions: permissions, generation: generation)
@@ -43,8 +44,9 @@ package struct Access {
         let required = permissions[.read, row.id.kind]
         let seesWithoutStanding = required.isMet(by: nil, isAdmin: caller.isAdmin)
         // Who left still sees their part, where being a member is what it takes.
-        guard required.isMet(by: standing.role, isAdmin: caller.isAdmin)
-            || required == .member && standing.hasBeenMember
+        guard
+            required.isMet(by: standing.role, isAdmin: caller.isAdmin)
+                || required == .member && standing.hasBeenMember
         else { throw Access.unknown(row.id) }
 
         conversation = row
@@ -69,7 +71,8 @@ package struct Access {
         let headN =
             head == row.head ? row.n : try store.message(atOrBelow: head, in: row.number)?.n ?? row.floorN
         state = LogHead(
-            epoch: row.epoch(in: generation), view: row.view + (member?.view ?? 0) + (standing.communityView), head: head,
+            epoch: row.epoch(in: generation), view: row.view + (member?.view ?? 0) + (standing.communityView),
+            head: head,
             firstSeq: self.visible.lowest ?? head + 1, n: headN, rev: row.rev)
         let joined = try standing.join(in: row, store)
         joinSeq = joined.seq

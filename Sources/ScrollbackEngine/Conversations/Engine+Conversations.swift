@@ -3,40 +3,49 @@ package import ScrollbackModel
 extension Engine {
     package typealias Completion<Answer> = @Sendable (Result<Answer, ChatError>) -> Void
 
-    /// Creates or changes a conversation. Completes with whether it was created.
+    /// Creates or changes a conversation.
+    ///
+    /// Completes with whether it was created.
     package func putConversation(
-        _ id: ConversationID, _ settings: ConversationSettings, by caller: Caller, completion: @escaping Completion<Bool>
+        _ id: ConversationID, _ settings: ConversationSettings, by caller: Caller,
+        completion: @escaping Completion<Bool>
     ) {
         let id = id.absolute(for: caller.user)
-        log.submit({ [permissions] in
-            try $0.putConversation(id, settings, by: caller, permissions: permissions)
-        }, completion: completion)
+        log.submit(
+            { [permissions] in
+                try $0.putConversation(id, settings, by: caller, permissions: permissions)
+            }, completion: completion)
     }
 
     package func deleteConversation(_ id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>) {
         let id = id.absolute(for: caller.user)
-        log.submit({ [permissions] in
-            try $0.deleteConversation(id, by: caller, permissions: permissions)
-        }, completion: completion)
+        log.submit(
+            { [permissions] in
+                try $0.deleteConversation(id, by: caller, permissions: permissions)
+            }, completion: completion)
     }
 
-    /// Puts somebody in, or changes their role. Completes with whether they were put in.
+    /// Puts somebody in, or changes their role.
+    ///
+    /// Completes with whether they were put in.
     package func putMember(
         _ user: UserID, role: Role?, of id: ConversationID, by caller: Caller, completion: @escaping Completion<Bool>
     ) {
         let id = id.absolute(for: caller.user)
-        log.submit({ [permissions] in
-            try $0.putMember(user, role: role, of: id, by: caller, permissions: permissions)
-        }, completion: completion)
+        log.submit(
+            { [permissions] in
+                try $0.putMember(user, role: role, of: id, by: caller, permissions: permissions)
+            }, completion: completion)
     }
 
     package func removeMember(
         _ user: UserID, from id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>
     ) {
         let id = id.absolute(for: caller.user)
-        log.submit({ [permissions] in
-            try $0.removeMember(user, from: id, by: caller, permissions: permissions)
-        }, completion: completion)
+        log.submit(
+            { [permissions] in
+                try $0.removeMember(user, from: id, by: caller, permissions: permissions)
+            }, completion: completion)
     }
 
     /// Who is a member now, by name: at most 100 after `after`.
@@ -91,7 +100,8 @@ extension Engine {
     ) throws -> ConversationHead? {
         do {
             return try head(
-                of: Access(to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation),
+                of: Access(
+                    to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation),
                 for: caller.user, in: store)
         } catch let error as ChatError where error.code == .unknownConversation {
             return nil

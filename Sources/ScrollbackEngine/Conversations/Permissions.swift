@@ -25,8 +25,19 @@ package enum Requirement: String, CaseIterable, Comparable, Sendable {
     /// It makes no sense for this kind, whoever asks.
     case nobody
 
+    private var rank: Int {
+        switch self {
+        case .anyone: 0
+        case .member: 1
+        case .moderator: 2
+        case .owner: 3
+        case .admin: 4
+        case .nobody: 5
+        }
+    }
+
     package static func < (a: Requirement, b: Requirement) -> Bool {
-        allCases.firstIndex(of: a)! < allCases.firstIndex(of: b)!
+        a.rank < b.rank
     }
 
     func isMet(by role: Role?, isAdmin: Bool) -> Bool {

@@ -144,7 +144,9 @@ extension Transaction {
         }
     }
 
-    /// Erases a conversation. Made again it has a new epoch.
+    /// Erases a conversation.
+    ///
+    /// Made again it has a new epoch.
     package func deleteConversation(_ id: ConversationID, by caller: Caller, permissions: Permissions) throws {
         guard let row = try conversation(id), !row.isDeleted else { throw Access.unknown(id) }
         let role = try role(of: caller.user, in: row)
@@ -154,7 +156,9 @@ extension Transaction {
         }
         if id.isCommunityItself {
             var after: Identifier?
-            while case let channels = try store.channels(of: id.target, after: after, limit: 100), let last = channels.last {
+            while case let channels = try store.channels(of: id.target, after: after, limit: 100),
+                let last = channels.last
+            {
                 for channel in channels where !channel.isDeleted { try erase(channel) }
                 after = last.id.part
             }

@@ -89,7 +89,8 @@ extension Transaction {
 
     /// Makes somebody a member from here on, or from the beginning.
     func admit(_ user: UserID, as role: Role, to row: ConversationRow, sinceBeginning: Bool) throws {
-        var member = try member(user, of: row.number) ?? MemberRow(conversation: row.number, user: user, standing: .member)
+        var member =
+            try member(user, of: row.number) ?? MemberRow(conversation: row.number, user: user, standing: .member)
         guard member.standing != .member || member.userRev == 0 else { return }
         member.standing = .member
         member.role = role
@@ -122,7 +123,8 @@ extension Transaction {
         else { throw Access.unknown(id) }
         if id.kind == .community, !id.isCommunityItself, !row.isPrivate {
             throw ChatError.invalidParameter(
-                "conversation", "is a public channel: its members are the community's, \(ConversationID.community(id.target))")
+                "conversation",
+                "is a public channel: its members are the community's, \(ConversationID.community(id.target))")
         }
         return row
     }

@@ -14,13 +14,16 @@ extension Engine {
         }
     }
 
-    static func page(_ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID) throws -> LogPage {
+    static func page(_ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID) throws
+        -> LogPage
+    {
         var query = query
         var cursor: PageCursor?
         if case .cursor(let text) = query.anchor {
             let read = try PageCursor(text)
             guard read.epoch == access.state.epoch else {
-                throw ChatError(.epochChanged, "the conversation was made anew: start again without a cursor", parameter: "cursor")
+                throw ChatError(
+                    .epochChanged, "the conversation was made anew: start again without a cursor", parameter: "cursor")
             }
             query.sort = read.sort
             query.filter = read.filter
@@ -52,7 +55,8 @@ extension Engine {
         let log = conversation.log.absolute(for: caller.user)
         return try store.read { store in
             let access = try access(to: log, for: caller, in: store)
-            guard let row = try store.message(id, in: access.conversation.number), access.visible.contains(row.seq) else {
+            guard let row = try store.message(id, in: access.conversation.number), access.visible.contains(row.seq)
+            else {
                 throw ChatError(.unknownMessage, "there is no message \(id) here that you may see")
             }
             return row.message(in: log.relative(to: caller.user), epoch: access.state.epoch)

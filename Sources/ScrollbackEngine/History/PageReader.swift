@@ -1,6 +1,8 @@
 import ScrollbackModel
 
-/// Reads pages of one log for one reader, from one snapshot. Never an offset, never a count: a page costs what it holds.
+/// Reads pages of one log for one reader, from one snapshot.
+///
+/// Never an offset, never a count: a page costs what it holds.
 struct PageReader {
     let access: Access
     let store: any StoreReader
@@ -127,7 +129,8 @@ struct PageReader {
             return .at(seq)
         case .id(let id):
             guard let found = try store.message(id, in: row.number), access.visible.contains(found.seq) else {
-                throw ChatError(.unknownMessage, "there is no message \(id) here that you may see", parameter: parameter)
+                throw ChatError(
+                    .unknownMessage, "there is no message \(id) here that you may see", parameter: parameter)
             }
             return .at(found.seq)
         case .timetoken(let time): return try place(from: time, through: time)

@@ -12,7 +12,9 @@ package protocol Connection: AnyObject, Sendable {
     func close(_ reason: CloseReason)
 }
 
-/// A thread that serves connections. One frame for many of them costs one hand-over.
+/// A thread that serves connections.
+///
+/// One frame for many of them costs one hand-over.
 package protocol Lane: AnyObject, Sendable {
     /// Queues a frame for each of the connections, which are all this lane's. Never blocks: a connection whose queue is
     /// full is closed with 4008.
@@ -38,7 +40,9 @@ package enum CloseReason: Int, Sendable {
     case normal = 1000
 }
 
-/// The connections that hear one conversation, by lane. A value: delivery works on a copy, and no lock is held for it.
+/// The connections that hear one conversation, by lane.
+///
+/// A value: delivery works on a copy, and no lock is held for it.
 struct Audience {
     private var lanes: [(lane: any Lane, connections: [any Connection])] = []
 
@@ -65,6 +69,15 @@ struct Audience {
 
     func deliver(_ frame: [UInt8], except origin: Origin?) {
         for (lane, connections) in lanes { lane.deliver(frame, to: connections, except: origin) }
+    }
+
+    /// Hands a frame to those who are not in another audience, which had it already.
+    func deliver(_ frame: [UInt8], except origin: Origin?, or others: Audience?) {
+        let told = Set((others?.lanes ?? []).flatMap { lane in lane.connections.map { ObjectIdentifier($0) } })
+        for (lane, connections) in lanes {
+            let rest = told.isEmpty ? connections : connections.filter { !told.contains(ObjectIdentifier($0)) }
+            if !rest.isEmpty { lane.deliver(frame, to: rest, except: origin) }
+        }
     }
 
     func deliver(_ frame: [UInt8], to user: UserID, except origin: Origin?) {

@@ -1,6 +1,8 @@
 package import ScrollbackModel
 
-/// What subscribers are told after a commit. Conversations go by their absolute names.
+/// What subscribers are told after a commit.
+///
+/// Conversations go by their absolute names.
 package enum Event: Sendable {
     /// - Parameter isListed: whether a community's members may hear that the channel moved without hearing the channel.
     case message(Message, isListed: Bool, origin: Origin?)

@@ -2,8 +2,10 @@ package import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// Who hears of what. Told the events of each commit in order by the log's one writer, it finds the connections concerned
-/// and hands each lane one frame for all of its connections.
+/// Who hears of what.
+///
+/// Told the events of each commit in order by the log's one writer, it finds the connections concerned and hands each
+/// lane one frame for all of its connections.
 ///
 /// Sharded by conversation: connections come, go and subscribe without waiting for deliveries elsewhere.
 package final class Hub: Sendable {
@@ -131,7 +133,7 @@ package final class Hub: Sendable {
     private func tellConcerned(_ message: Message, named id: ConversationID, except origin: Origin?) {
         let hearers = audience(of: id)
         if message.attributes.mentions?.everyone == true, let community = id.community {
-            audience(of: community)?.deliver(ServerEvent.message(message).encoded(), except: origin)
+            audience(of: community)?.deliver(ServerEvent.message(message).encoded(), except: origin, or: hearers)
             return
         }
         let users = Set(message.attributes.mentions?.users ?? []).union([message.sender])
@@ -172,7 +174,9 @@ package final class Hub: Sendable {
         for connection in connections { connection.lane.deliver(frame, to: [connection], except: nil) }
     }
 
-    /// Tells members of communities which channels moved, once however often they did. Called a few times a second.
+    /// Tells members of communities which channels moved, once however often they did.
+    ///
+    /// Called a few times a second.
     package func announceMovedChannels() {
         let moved = movedChannels.withLock { moved in
             defer { moved = [:] }

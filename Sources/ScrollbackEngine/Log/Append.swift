@@ -67,7 +67,8 @@ extension Transaction {
 
         let time = timetoken(after: row.timetoken)
         let message = try insert(submission, of: append, at: time, in: &row)
-        try passOwn(message, by: append.sender, in: row, countBefore: message.n - (submission.traits.countsUnread ? 1 : 0))
+        try passOwn(
+            message, by: append.sender, in: row, countBefore: message.n - (submission.traits.countsUnread ? 1 : 0))
         try put(row)
         publish(
             .message(
@@ -103,7 +104,8 @@ extension Transaction {
     ///
     /// - Parameter isNews: whether the mentioned are told; nobody is behind on what was said elsewhere.
     func insert(
-        _ submission: Submission, of append: Append, at time: Timetoken, in row: inout ConversationRow, isNews: Bool = true
+        _ submission: Submission, of append: Append, at time: Timetoken, in row: inout ConversationRow,
+        isNews: Bool = true
     ) throws -> MessageRow {
         row.head += 1
         if submission.traits.countsUnread { row.n += 1 }
@@ -124,9 +126,10 @@ extension Transaction {
         return message
     }
 
-    /// A sender doesn't count their own message. If nothing unread lies between their position and it, neither a message
-    /// that counts nor a mention, the position moves past it; else it becomes a run they don't count. Sending reads
-    /// nothing else.
+    /// A sender doesn't count their own message.
+    ///
+    /// If nothing unread lies between their position and it, neither a message that counts nor a mention, the position
+    /// moves past it; else it becomes a run they don't count. Sending reads nothing else.
     private func passOwn(_ message: MessageRow, by sender: UserID, in row: ConversationRow, countBefore: Int64) throws {
         guard row.id.kind.traits.hasRecents, try role(of: sender, in: row) != nil else { return }
         var member: MemberRow

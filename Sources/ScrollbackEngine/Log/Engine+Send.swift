@@ -2,7 +2,9 @@ package import Foundation
 package import ScrollbackModel
 
 extension Engine {
-    /// Sends a message. Completes once it is on disk, or was refused; in the order of the calls.
+    /// Sends a message.
+    ///
+    /// Completes once it is on disk, or was refused; in the order of the calls.
     ///
     /// - Parameter origin: the connection it came by, which gets the completion and no event.
     package func send(
@@ -14,14 +16,17 @@ extension Engine {
         log.submit({ [permissions] in try $0.append(append, permissions: permissions) }, completion: completion)
     }
 
-    /// Moves the caller's read position up. Completes with their counts there.
+    /// Moves the caller's read position up.
+    ///
+    /// Completes with their counts there.
     package func read(
         _ id: ConversationID, seq: Seq, epoch: Epoch, by caller: Caller, completion: @escaping Completion<ReadSummary>
     ) {
         let log = id.log.absolute(for: caller.user)
-        self.log.submit({ [permissions] in
-            try $0.read(log, seq: seq, epoch: epoch, by: caller.user, permissions: permissions)
-        }, completion: completion)
+        self.log.submit(
+            { [permissions] in
+                try $0.read(log, seq: seq, epoch: epoch, by: caller.user, permissions: permissions)
+            }, completion: completion)
     }
 
     /// Puts history in that was said elsewhere, oldest first, keeping its times.
@@ -30,9 +35,10 @@ extension Engine {
         completion: @escaping Completion<ImportReport>
     ) {
         let log = id.log.absolute(for: caller.user)
-        self.log.submit({ [permissions] in
-            try $0.importHistory(messages, into: log, by: caller, permissions: permissions)
-        }, completion: completion)
+        self.log.submit(
+            { [permissions] in
+                try $0.importHistory(messages, into: log, by: caller, permissions: permissions)
+            }, completion: completion)
     }
 }
 
@@ -64,8 +70,10 @@ package struct ImportReport: Hashable, Sendable {
 }
 
 extension Transaction {
-    /// Appends a batch whose messages keep their times; known ids are skipped, so a batch may come again. Every sender
-    /// becomes a member who sees all of it. It never counts as unread: nobody is behind on what was said elsewhere.
+    /// Appends a batch whose messages keep their times; known ids are skipped, so a batch may come again.
+    ///
+    /// Every sender becomes a member who sees all of it. It never counts as unread: nobody is behind on what was said
+    /// elsewhere.
     ///
     /// - Throws: `out-of-order`, naming the message, when a new one is older than the newest there: it would have to go
     ///   before it. `conflict` when an id is another message's.

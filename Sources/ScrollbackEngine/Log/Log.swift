@@ -4,8 +4,10 @@ package import Foundation
 package import ScrollbackModel
 import Synchronization
 
-/// The one writer. It takes all that waits, carries it out in one transaction, tells subscribers, answers, and takes what
-/// came meanwhile. There is no timer: under load a batch is as large as the last commit was slow.
+/// The one writer.
+///
+/// It takes all that waits, carries it out in one transaction, tells subscribers, answers, and takes what came
+/// meanwhile. There is no timer: under load a batch is as large as the last commit was slow.
 package final class Log: Sendable {
     /// Where the writer works.
     package enum Execution: Sendable {
@@ -58,7 +60,9 @@ package final class Log: Sendable {
     /// How many jobs wait.
     package var depth: Int { state.withLock { $0.waiting.count } }
 
-    /// Queues a change. Jobs are carried out in the order they were submitted.
+    /// Queues a change.
+    ///
+    /// Jobs are carried out in the order they were submitted.
     ///
     /// - Parameters:
     ///   - body: the change. It checks before it changes anything, and throws when it must not be.

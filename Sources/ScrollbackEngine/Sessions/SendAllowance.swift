@@ -2,7 +2,9 @@ package import Foundation
 package import ScrollbackModel
 import Synchronization
 
-/// How much one user may send: a bucket each, filled at a rate, holding a burst. Administrators are exempt.
+/// How much one user may send: a bucket each, filled at a rate, holding a burst.
+///
+/// Administrators are exempt.
 package final class SendAllowance: Sendable {
     package let perSecond: Double
     package let burst: Double

@@ -3,7 +3,9 @@ package import ScrollbackModel
 import ScrollbackWire
 import Synchronization
 
-/// How a session reaches its socket. Calls come from any thread and never block.
+/// How a session reaches its socket.
+///
+/// Calls come from any thread and never block.
 package protocol SessionOutlet: AnyObject, Sendable {
     func send(_ frame: [UInt8])
     func close(_ reason: CloseReason, _ text: String)
@@ -36,8 +38,9 @@ package struct SessionServices: Sendable {
     }
 }
 
-/// One device's connection: frames in, frames out, wherever the bytes come from. Sends are queued in the order of their
-/// frames; everything else is answered when it is ready.
+/// One device's connection: frames in, frames out, wherever the bytes come from.
+///
+/// Sends are queued in the order of their frames; everything else is answered when it is ready.
 package final class Session: Connection {
     package let lane: any Lane
     private let services: SessionServices
@@ -117,7 +120,9 @@ package final class Session: Connection {
 
     // MARK: Frames
 
-    /// Takes a frame. Called in the order of frames, on one thread at a time.
+    /// Takes a frame.
+    ///
+    /// Called in the order of frames, on one thread at a time.
     package func receive(_ bytes: [UInt8]) {
         enum Step { case hello, request, drop, overflow }
         let now = engine.clock()
@@ -339,7 +344,9 @@ package final class Session: Connection {
         }
     }
 
-    /// Hears conversations in full, all of them or none. Looks before and after: who was put out between hears nothing.
+    /// Hears conversations in full, all of them or none.
+    ///
+    /// Looks before and after: who was put out between hears nothing.
     private func hear(_ ids: [ConversationID], _ caller: Caller, _ engine: Engine) throws -> [ConversationHead] {
         for id in ids { _ = try engine.audibleHead(of: id.log, by: caller) }
         let logs = ids.map { $0.log.absolute(for: caller.user) }

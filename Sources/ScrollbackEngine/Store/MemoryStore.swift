@@ -1,7 +1,9 @@
 package import ScrollbackModel
 import Synchronization
 
-/// A store in memory, for tests and for apps' tests. Nothing survives the process.
+/// A store in memory, for tests and for apps' tests.
+///
+/// Nothing survives the process.
 package final class MemoryStore: MessageStore {
     package let generation: UInt64
     private let rows = MemoryRows()
@@ -35,7 +37,9 @@ package final class MemoryStore: MessageStore {
     }
 }
 
-/// The rows of a ``MemoryStore``. Its lock is held around every use; each change leaves a step that takes it back.
+/// The rows of a ``MemoryStore``.
+///
+/// Its lock is held around every use; each change leaves a step that takes it back.
 private final class MemoryRows: StoreWriter, @unchecked Sendable {
     let lock = Mutex(())
     var undo: [() -> Void] = []

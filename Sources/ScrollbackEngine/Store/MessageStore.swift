@@ -56,7 +56,9 @@ package protocol StoreReader {
     func user(_ id: UserID) throws -> UserRow?
 }
 
-/// A transaction under way. A change is seen by the questions asked after it.
+/// A transaction under way.
+///
+/// A change is seen by the questions asked after it.
 package protocol StoreWriter: StoreReader {
     /// Stores a conversation; one without a number gets one.
     func put(_ conversation: inout ConversationRow) throws

@@ -1,7 +1,9 @@
 package import Foundation
 package import ScrollbackModel
 
-/// A conversation as it is stored: its settings and where its log stands. Names are absolute.
+/// A conversation as it is stored: its settings and where its log stands.
+///
+/// Names are absolute.
 package struct ConversationRow: Hashable, Sendable {
     /// The store's short name for it, given once; 0 before it was stored.
     package var number: Int64
@@ -104,8 +106,9 @@ package struct MemberRow: Hashable, Sendable {
     }
 }
 
-/// A time somebody was a member: places above `joined`, up to `left`. Of a community itself, timetokens instead of places,
-/// so that joining writes one row however many channels there are.
+/// A time somebody was a member: places above `joined`, up to `left`.
+///
+/// Of a community itself, timetokens instead of places, so that joining writes one row however many channels there are.
 package struct SpanRow: Hashable, Sendable {
     package var joined: Int64
     package var left: Int64?

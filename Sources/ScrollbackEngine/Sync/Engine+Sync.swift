@@ -124,8 +124,10 @@ extension Engine {
 
         var userRev: Int64 { member?.userRev ?? 0 }
 
-        /// Whether what happens there is their business. Who left hears that they left, and of the end: that it was deleted,
-        /// and perhaps made anew without them, which leaves a row that counts no change of theirs.
+        /// Whether what happens there is their business.
+        ///
+        /// Who left hears that they left, and of the end: that it was deleted, and perhaps made anew without them,
+        /// which leaves a row that counts no change of theirs.
         var follows: Bool { isMember || row.isDeleted || userRev == 0 }
     }
 

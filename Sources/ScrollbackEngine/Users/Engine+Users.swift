@@ -18,7 +18,8 @@ extension Engine {
     /// Profiles of the users that have one, at most 100 at once; the others are left out.
     package func users(_ ids: [UserID]) throws -> [UserProfile] {
         guard (1...limits.pageSize).contains(ids.count) else {
-            throw ChatError.invalidParameter("users", "must have 1...\(limits.pageSize) elements", limit: limits.pageSize)
+            throw ChatError.invalidParameter(
+                "users", "must have 1...\(limits.pageSize) elements", limit: limits.pageSize)
         }
         return try store.read { store in
             var seen: Set<UserID> = []
@@ -40,15 +41,16 @@ extension Engine {
         guard caller.user == id || caller.isAdmin else {
             return completion(.failure(ChatError(.forbidden, "only \(id) or an administrator changes this profile")))
         }
-        log.submit({ transaction in
-            var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
-            row.profile.name = change.name ?? row.profile.name
-            row.profile.avatar = change.avatar ?? row.profile.avatar
-            row.profile.metadata = change.metadata ?? row.profile.metadata
-            try transaction.store.put(row)
-            transaction.publish(.userChanged(row.profile))
-            return row.profile
-        }, completion: completion)
+        log.submit(
+            { transaction in
+                var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
+                row.profile.name = change.name ?? row.profile.name
+                row.profile.avatar = change.avatar ?? row.profile.avatar
+                row.profile.metadata = change.metadata ?? row.profile.metadata
+                try transaction.store.put(row)
+                transaction.publish(.userChanged(row.profile))
+                return row.profile
+            }, completion: completion)
     }
 
     /// Refuses every token of a user that was issued until now, and closes their connections.
@@ -56,12 +58,13 @@ extension Engine {
         guard caller.isAdmin else {
             return completion(.failure(ChatError(.forbidden, "revoking tokens takes an administrator")))
         }
-        log.submit({ [clock] transaction in
-            var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
-            row.revokedAt = clock()
-            try transaction.store.put(row)
-            transaction.publish(.revoked(id))
-        }, completion: completion)
+        log.submit(
+            { [clock] transaction in
+                var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
+                row.revokedAt = clock()
+                try transaction.store.put(row)
+                transaction.publish(.revoked(id))
+            }, completion: completion)
     }
 
     /// Refuses a token that was issued before its user's tokens were revoked.

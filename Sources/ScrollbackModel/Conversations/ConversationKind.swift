@@ -11,8 +11,10 @@ public enum ConversationKind: String, CaseIterable, Codable, Sendable {
     /// One receiver; the server sends.
     case system
 
-    /// What sets this kind apart. Every rule that differs by kind reads it here.
-    public var traits: ConversationTraits { ConversationTraits.table[self]! }
+    /// What sets this kind apart.
+    ///
+    /// Every rule that differs by kind reads it here.
+    public var traits: ConversationTraits { ConversationTraits.of(self) }
 }
 
 /// What sets the kinds of conversation apart: one table, read by every rule.
@@ -34,31 +36,35 @@ public struct ConversationTraits: Hashable, Sendable {
     public let replaysMissed: Bool
     /// Whether it has an entry in the list of recent conversations, with unread counts and push.
     public let hasRecents: Bool
-    /// Whether only administrators create it.
-    public let isCreatedByAdmin: Bool
     /// Whether it comes into being with its first message.
     public let isImplicit: Bool
-    /// Whether members may send to it, or only the server.
-    public let membersSend: Bool
     /// Whether every message goes to every member's devices; otherwise only to those who subscribed.
     public let streamsToMembers: Bool
     package let namesHaveTwoParts: Bool
 
-    fileprivate static let table: [ConversationKind: ConversationTraits] = [
-        .direct: .init(
-            membership: .named, replaysMissed: true, hasRecents: true, isCreatedByAdmin: false, isImplicit: true,
-            membersSend: true, streamsToMembers: true, namesHaveTwoParts: true),
-        .group: .init(
-            membership: .listed, replaysMissed: true, hasRecents: true, isCreatedByAdmin: false, isImplicit: false,
-            membersSend: true, streamsToMembers: true, namesHaveTwoParts: false),
-        .community: .init(
-            membership: .community, replaysMissed: false, hasRecents: true, isCreatedByAdmin: true, isImplicit: false,
-            membersSend: true, streamsToMembers: false, namesHaveTwoParts: true),
-        .room: .init(
-            membership: .subscribers, replaysMissed: false, hasRecents: false, isCreatedByAdmin: true,
-            isImplicit: false, membersSend: true, streamsToMembers: false, namesHaveTwoParts: false),
-        .system: .init(
-            membership: .named, replaysMissed: true, hasRecents: true, isCreatedByAdmin: true, isImplicit: true,
-            membersSend: false, streamsToMembers: true, namesHaveTwoParts: true),
-    ]
+    fileprivate static func of(_ kind: ConversationKind) -> ConversationTraits {
+        switch kind {
+        case .direct: direct
+        case .group: group
+        case .community: community
+        case .room: room
+        case .system: system
+        }
+    }
+
+    private static let direct = ConversationTraits(
+        membership: .named, replaysMissed: true, hasRecents: true, isImplicit: true,
+        streamsToMembers: true, namesHaveTwoParts: true)
+    private static let group = ConversationTraits(
+        membership: .listed, replaysMissed: true, hasRecents: true, isImplicit: false,
+        streamsToMembers: true, namesHaveTwoParts: false)
+    private static let community = ConversationTraits(
+        membership: .community, replaysMissed: false, hasRecents: true, isImplicit: false,
+        streamsToMembers: false, namesHaveTwoParts: true)
+    private static let room = ConversationTraits(
+        membership: .subscribers, replaysMissed: false, hasRecents: false, isImplicit: false,
+        streamsToMembers: false, namesHaveTwoParts: false)
+    private static let system = ConversationTraits(
+        membership: .named, replaysMissed: true, hasRecents: true, isImplicit: true,
+        streamsToMembers: true, namesHaveTwoParts: true)
 }

@@ -2,8 +2,16 @@
 public enum Role: String, CaseIterable, Codable, Sendable, Comparable {
     case member, moderator, owner
 
+    private var rank: Int {
+        switch self {
+        case .member: 0
+        case .moderator: 1
+        case .owner: 2
+        }
+    }
+
     public static func < (a: Role, b: Role) -> Bool {
-        allCases.firstIndex(of: a)! < allCases.firstIndex(of: b)!
+        a.rank < b.rank
     }
 }
 

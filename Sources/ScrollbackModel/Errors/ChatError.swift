@@ -4,7 +4,9 @@ public import Foundation
 /// a person, and what the sentence is about.
 public struct ChatError: Error, Sendable {
     public var code: Code
-    /// A sentence for a person. It never holds message text or tokens.
+    /// A sentence for a person.
+    ///
+    /// It never holds message text or tokens.
     public var message: String
     /// The argument that was wrong.
     public var parameter: String?
@@ -49,7 +51,9 @@ public struct ChatError: Error, Sendable {
 }
 
 extension ChatError {
-    /// A stable kebab-case name. Newer servers may send codes this version does not list.
+    /// A stable kebab-case name.
+    ///
+    /// Newer servers may send codes this version does not list.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         public let rawValue: String
 

@@ -15,7 +15,9 @@ public enum HistoryPoint: Hashable, Sendable {
     case firstUnread
 }
 
-/// Where a page begins and which way it goes. Anchors are exclusive, except the ends themselves and `around`.
+/// Where a page begins and which way it goes.
+///
+/// Anchors are exclusive, except the ends themselves and `around`.
 public enum Anchor: Hashable, Sendable {
     /// To older from here.
     case before(HistoryPoint)
@@ -36,7 +38,9 @@ public enum Anchor: Hashable, Sendable {
     public static var firstUnread: Anchor { .around(.firstUnread, before: 10, after: 10) }
 }
 
-/// Where a page's history goes on. Opaque: pass it back as it came.
+/// Where a page's history goes on.
+///
+/// Opaque: pass it back as it came.
 public struct HistoryCursor: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
@@ -45,7 +49,9 @@ public struct HistoryCursor: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// The order of the messages in a page. It never changes which messages are in it.
+/// The order of the messages in a page.
+///
+/// It never changes which messages are in it.
 public enum Sort: String, CaseIterable, Sendable {
     case newestFirst, oldestFirst
 }
@@ -107,7 +113,9 @@ public struct MessageFilter: Hashable, Sendable {
 /// One question for a page of history.
 public struct HistoryQuery: Hashable, Sendable {
     public var anchor: Anchor
-    /// How many messages, 0...100. With `around` the anchor gives both counts instead.
+    /// How many messages, 0...100.
+    ///
+    /// With `around` the anchor gives both counts instead.
     public var limit: Int
     public var sort: Sort
     public var filter: MessageFilter

@@ -1,4 +1,6 @@
-/// One entry of a conversation's change log: what was done to messages after they were sent. It takes no place in the log.
+/// One entry of a conversation's change log: what was done to messages after they were sent.
+///
+/// It takes no place in the log.
 package enum LogChange: Hashable, Sendable {
     /// A message as it is now, edited or recalled; it carries the change's `rev`.
     case message(Message)

@@ -1,4 +1,6 @@
-/// Who someone is, in the application's own terms. The rules for the text are those of ``Identifier``.
+/// Who someone is, in the application's own terms.
+///
+/// The rules for the text are those of ``Identifier``.
 public struct UserID: Hashable, Comparable, Sendable {
     public let identifier: Identifier
 

@@ -231,7 +231,9 @@ package struct JSONReader {
         }
         if index < bytes.count, bytes[index] | 0x20 == UInt8(ascii: "e") {
             index += 1
-            if index < bytes.count, bytes[index] == UInt8(ascii: "+") || bytes[index] == UInt8(ascii: "-") { index += 1 }
+            if index < bytes.count, bytes[index] == UInt8(ascii: "+") || bytes[index] == UInt8(ascii: "-") {
+                index += 1
+            }
             if digits().isEmpty { throw syntax("digits of an exponent") }
         }
     }
@@ -279,7 +281,7 @@ package struct JSONReader {
                 code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
             }
             guard let scalar = Unicode.Scalar(code) else { throw syntax("a Unicode scalar") }
-            text.append(contentsOf: UTF8.encode(scalar)!)
+            text.append(contentsOf: String(scalar).utf8)
         default: throw syntax("an escape")
         }
     }

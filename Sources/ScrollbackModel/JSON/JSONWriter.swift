@@ -1,6 +1,8 @@
 package import Foundation
 
-/// Writes one JSON text straight into bytes. Values that came from outside are spliced in as they are.
+/// Writes one JSON text straight into bytes.
+///
+/// Values that came from outside are spliced in as they are.
 package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -22,7 +24,9 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    package mutating func array<Element>(_ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) -> Void) {
+    package mutating func array<Element>(
+        _ elements: some Sequence<Element>, _ body: (inout JSONWriter, Element) -> Void
+    ) {
         separate()
         bytes.append(UInt8(ascii: "["))
         needsComma = false

@@ -1,5 +1,7 @@
-/// The identity of one log. A conversation that was deleted and made again, or a store restored from a backup, has
-/// another: positions, cursors and pages of the old one are refused with `epoch-changed`.
+/// The identity of one log.
+///
+/// A conversation that was deleted and made again, or a store restored from a backup, has another: positions, cursors
+/// and pages of the old one are refused with `epoch-changed`.
 public struct Epoch: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt64
 

@@ -16,7 +16,9 @@ public struct Timetoken: RawRepresentable, Hashable, Comparable, Sendable {
     public init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
         let limit = UInt64.max / Self.ticksPerMillisecond
-        rawValue = Self.ticksPerMillisecond * (milliseconds > 0 ? UInt64(exactly: milliseconds).map { min($0, limit) } ?? limit : 0)
+        rawValue =
+            Self.ticksPerMillisecond
+            * (milliseconds > 0 ? UInt64(exactly: milliseconds).map { min($0, limit) } ?? limit : 0)
     }
 
     /// Reads decimal digits.

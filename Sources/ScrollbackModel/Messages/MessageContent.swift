@@ -76,9 +76,13 @@ extension MessageType: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// What a message does besides being read. Its type decides; a sender may switch each off for one message, never on.
+/// What a message does besides being read.
+///
+/// Its type decides; a sender may switch each off for one message, never on.
 public struct MessageTraits: Hashable, Sendable {
-    /// Whether it goes into the log. Otherwise it reaches whoever is connected now and nobody else.
+    /// Whether it goes into the log.
+    ///
+    /// Otherwise it reaches whoever is connected now and nobody else.
     public var isStored: Bool
     public var countsUnread: Bool
     public var notifies: Bool

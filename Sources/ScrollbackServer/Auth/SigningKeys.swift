@@ -1,8 +1,9 @@
 package import Foundation
 import ScrollbackModel
 
-/// The secrets tokens are signed with, in `secrets.json` of the data directory. The newest signs; older ones are accepted
-/// until they retire, so that rotating them interrupts nobody.
+/// The secrets tokens are signed with, in `secrets.json` of the data directory.
+///
+/// The newest signs; older ones are accepted until they retire, so that rotating them interrupts nobody.
 package struct SigningKeys: Codable, Sendable {
     package var keys: [Key]
 

@@ -104,7 +104,9 @@ package struct VerifiedToken: Sendable {
     package var expiresAt: Date?
 }
 
-/// What a token says. Times are seconds since 1970, with fractions, so that a token made right after a revocation counts.
+/// What a token says.
+///
+/// Times are seconds since 1970, with fractions, so that a token made right after a revocation counts.
 private struct Claims: JWTPayload {
     var sub: String
     var scopes: [String]?

@@ -91,12 +91,17 @@ struct DemoCommunity {
     ]
 
     private static let channels: [(name: Identifier, messages: Int, topics: [String])] = [
-        ("general", 1200, ["the regatta", "the new crane", "the fish market", "the harbour lights", "the 07:15 ferry"]),
+        (
+            "general", 1200,
+            ["the regatta", "the new crane", "the fish market", "the harbour lights", "the 07:15 ferry"]
+        ),
         ("weather", 500, ["the front from the west", "the swell", "tomorrow's fog", "the barometer", "6 Beaufort"]),
         ("berths", 300, ["berth 12", "the visitors' pontoon", "the shore power", "the fuel dock", "the slipway"]),
     ]
 
-    private static let boatTopics = ["the mainsail", "the galley", "the bilge pump", "the new lines", "the passage plan"]
+    private static let boatTopics = [
+        "the mainsail", "the galley", "the bilge pump", "the new lines", "the passage plan",
+    ]
 
     private static let frames = [
         "Has anybody looked at %?", "I'll take care of % after lunch.", "% again 🙈", "Thanks for sorting out %!",

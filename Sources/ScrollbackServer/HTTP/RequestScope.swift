@@ -94,7 +94,8 @@ struct RequestScope: Sendable {
             return Array(buffer: try await request.body.collect(upTo: engine.limits.frameBytes))
         } catch is NIOTooManyBytesError {
             throw ChatError(
-                .tooLarge, "the body must be at most \(engine.limits.frameBytes) bytes", limit: engine.limits.frameBytes)
+                .tooLarge, "the body must be at most \(engine.limits.frameBytes) bytes", limit: engine.limits.frameBytes
+            )
         } catch {
             throw ChatError(.malformed, "the body did not arrive whole", cause: error)
         }

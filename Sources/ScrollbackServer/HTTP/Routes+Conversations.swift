@@ -52,7 +52,8 @@ extension Route {
                 case "members":
                     settings.members =
                         try value.null()
-                        ? [] : value.list("members", limit: 1000) { (user) throws(ChatError) in try user.user("members") }
+                        ? []
+                        : value.list("members", limit: 1000) { (user) throws(ChatError) in try user.user("members") }
                 default: try value.skip()
                 }
             }

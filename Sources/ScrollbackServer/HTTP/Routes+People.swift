@@ -18,7 +18,8 @@ extension Route {
                     if try value.null() { return }
                     lifetime = try value.double()
                     guard lifetime >= 1, lifetime <= TokenService.maximumLifetime else {
-                        throw .invalidParameter("expiresIn", "must be in 1...\(Int(TokenService.maximumLifetime)) seconds")
+                        throw .invalidParameter(
+                            "expiresIn", "must be in 1...\(Int(TokenService.maximumLifetime)) seconds")
                     }
                 case "scopes":
                     if try value.null() { return }

@@ -46,7 +46,9 @@ func makeRouter(_ routes: [Route], _ scope: RequestScope, logger: Logger) -> Rou
 
 private let knownMethods: [HTTPRequest.Method] = [.get, .put, .post, .patch, .delete, .head, .options, .trace]
 
-/// Turns errors into problem details, and counts. What it logs names the route and never the body, a token or a text.
+/// Turns errors into problem details, and counts.
+///
+/// What it logs names the route and never the body, a token or a text.
 private struct ProblemMiddleware: RouterMiddleware {
     let metrics: ServerMetrics
 

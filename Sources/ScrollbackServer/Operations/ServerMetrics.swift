@@ -2,8 +2,10 @@ import ScrollbackEngine
 import ScrollbackSQLite
 import Synchronization
 
-/// What an operator watches, as counters that cost an atomic addition, written out in Prometheus' text format
-/// (version 0.0.4) when asked. No Prometheus library can be had from the registries this builds with: decision 0004.
+/// What an operator watches, as counters that cost an atomic addition, written out in Prometheus' text format (version
+/// 0.0.4) when asked.
+///
+/// No Prometheus library can be had from the registries this builds with: decision 0004.
 final class ServerMetrics: Sendable {
     /// A number that goes up and down.
     final class Counter: Sendable {

@@ -35,7 +35,8 @@ final class Certificates: Sendable {
             return try NIOSSLContext(configuration: configuration)
         } catch {
             throw ChatError(
-                .invalidParameter, "the certificate \(chain) or its key \(key) can't be used", parameter: "tls-certificate",
+                .invalidParameter, "the certificate \(chain) or its key \(key) can't be used",
+                parameter: "tls-certificate",
                 cause: error)
         }
     }
@@ -44,8 +45,9 @@ final class Certificates: Sendable {
         files.map { try? FileManager.default.attributesOfItem(atPath: $0)[.modificationDate] as? Date }
     }
 
-    /// Takes over new files. Connections that are open keep what they began with; a pair that can't be used is logged and
-    /// the old one stays.
+    /// Takes over new files.
+    ///
+    /// Connections that are open keep what they began with; a pair that can't be used is logged and the old one stays.
     func reloadIfChanged(logger: Logger) {
         let modifiedAt = Self.modificationDates(chain, key)
         guard modifiedAt != state.withLock({ $0.modifiedAt }) else { return }

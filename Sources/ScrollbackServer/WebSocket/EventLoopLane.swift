@@ -2,8 +2,10 @@ import NIOCore
 import ScrollbackEngine
 import Synchronization
 
-/// One event loop and the connections it serves. What is to be sent waits here for the loop's next turn: one turn carries
-/// every frame that came meanwhile, each written once for all of its connections, and each socket is flushed once.
+/// One event loop and the connections it serves.
+///
+/// What is to be sent waits here for the loop's next turn: one turn carries every frame that came meanwhile, each
+/// written once for all of its connections, and each socket is flushed once.
 final class EventLoopLane: Lane {
     let eventLoop: any EventLoop
     private let allocator = ByteBufferAllocator()

@@ -22,7 +22,9 @@ final class WebSockets: Sendable {
         self.options = options
     }
 
-    /// The handlers of a new socket, and its session. Called on the socket's event loop.
+    /// The handlers of a new socket, and its session.
+    ///
+    /// Called on the socket's event loop.
     func make(on channel: any Channel) -> (RawFrameHandler, WebSocketHandler) {
         let lane = lane(for: channel.eventLoop)
         let raw = RawFrameHandler()

@@ -39,7 +39,9 @@ extension ResumeState {
         return releaseResumed() + sendBatches() + waiting
     }
 
-    /// No answer came. What trying again can't mend is let go until the next connection.
+    /// No answer came.
+    ///
+    /// What trying again can't mend is let go until the next connection.
     package mutating func syncFailed(
         _ batch: Int, _ error: ChatError, now: Date, using generator: inout some RandomNumberGenerator
     ) -> [ResumeAction] {

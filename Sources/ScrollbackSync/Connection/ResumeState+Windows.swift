@@ -27,7 +27,9 @@ extension ResumeState {
         return sendBatches() + releaseResumed()
     }
 
-    /// No window came. One that can't be had from this cursor is asked for from the beginning.
+    /// No window came.
+    ///
+    /// One that can't be had from this cursor is asked for from the beginning.
     package mutating func windowFailed(
         _ request: Int, _ error: ChatError, now: Date, using generator: inout some RandomNumberGenerator
     ) -> [ResumeAction] {

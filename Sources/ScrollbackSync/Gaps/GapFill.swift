@@ -42,7 +42,9 @@ package struct GapFill: Hashable, Sendable {
         fruitless = changedGaps ? 0 : fruitless + 1
     }
 
-    /// No page came. What trying again can't mend stops until something changes.
+    /// No page came.
+    ///
+    /// What trying again can't mend stops until something changes.
     package mutating func failed(
         _ request: GapRequest, _ error: ChatError, now: Date, using generator: inout some RandomNumberGenerator
     ) {

@@ -27,7 +27,9 @@ package struct LogEdit: Hashable, Sendable {
     package private(set) var erased: [SeqRange] = []
     /// Whether every row of the conversation goes; outbox, drafts and local extensions stay.
     package private(set) var erasesEverything = false
-    /// Whether `sync` has something for this conversation. For kinds without replay it is the caller's choice.
+    /// Whether `sync` has something for this conversation.
+    ///
+    /// For kinds without replay it is the caller's choice.
     package var needsSync = false
     package private(set) var outcome = Outcome.applied
 

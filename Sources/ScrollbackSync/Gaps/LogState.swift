@@ -22,8 +22,9 @@ package struct LogState: Hashable, Sendable {
     package var rev: Int64
     /// The newest change known to exist; above `rev` while some are missing.
     package var latestRev: Int64
-    /// What was missed is replayed up to here; above it, up to `head`, `sync` has yet to answer. Gaps below are left to
-    /// whoever scrolls to them.
+    /// What was missed is replayed up to here; above it, up to `head`, `sync` has yet to answer.
+    ///
+    /// Gaps below are left to whoever scrolls to them.
     package var replayed: Seq
     /// From where on changes were followed.
     package var baseline: Baseline

@@ -31,7 +31,9 @@ package struct Outbox: Sendable {
     package private(set) var isConnected = false
     let backoff = Backoff()
 
-    /// The outbox as the store kept it. What was in flight when the process ended is queued again under its id.
+    /// The outbox as the store kept it.
+    ///
+    /// What was in flight when the process ended is queued again under its id.
     package init(restoring items: some Sequence<OutboxItem> = []) {
         for var item in items {
             if item.state == .sending { item.state = .queued }
@@ -53,7 +55,9 @@ package struct Outbox: Sendable {
 }
 
 extension Outbox {
-    /// Queues a message behind those of its conversation. An id that is there already is left as it is.
+    /// Queues a message behind those of its conversation.
+    ///
+    /// An id that is there already is left as it is.
     package mutating func enqueue(_ id: MessageID, in conversation: ConversationID, now: Date) -> Effects {
         var steps = Steps()
         if conversations[id] == nil {

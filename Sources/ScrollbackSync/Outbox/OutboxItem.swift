@@ -1,7 +1,9 @@
 package import Foundation
 package import ScrollbackModel
 
-/// A message on its way out, as the outbox sees it. What it says lies in the store.
+/// A message on its way out, as the outbox sees it.
+///
+/// What it says lies in the store.
 package struct OutboxItem: Equatable, Sendable, Identifiable {
     package enum State: Equatable, Sendable {
         case queued
@@ -22,7 +24,9 @@ package struct OutboxItem: Equatable, Sendable, Identifiable {
     package var state: State
     /// How often it was transmitted.
     package var attempts: Int
-    /// Whether it was ever transmitted. From then on its submission never changes: the server may have it.
+    /// Whether it was ever transmitted.
+    ///
+    /// From then on its submission never changes: the server may have it.
     package var isFrozen: Bool
 
     package init(

@@ -202,7 +202,8 @@ private struct Fields {
 
     func frame(limits: Limits) throws(ChatError) -> ClientFrame {
         if type == "hello" {
-            return .hello(.init(token: try token.required("token"), device: try device.required("device"), cursor: cursor))
+            return .hello(
+                .init(token: try token.required("token"), device: try device.required("device"), cursor: cursor))
         }
         return .request(ref: try ref.required("ref"), try request(type ?? "", limits: limits))
     }

@@ -5,9 +5,10 @@ import Scrollback
 @main
 struct OutsideApp {
     static func main() async throws {
+        guard let server = URL(string: "http://127.0.0.1:9") else { return }
         let client = try await ChatClient.open(
             .init(
-                server: URL(string: "http://127.0.0.1:9")!, user: "alice", store: .inMemory,
+                server: server, user: "alice", store: .inMemory,
                 token: { "the app's own server gives this" }))
         let chat = client.conversation(.direct("bob"))
         try await chat.send(.text("hello from outside"))
