@@ -13,15 +13,32 @@ struct ChaosTests {
         return Array(1...max(1, count / 25))
     }()
 
-    @Test("After quiet every device shows what the server has, and counts as it does", arguments: seeds)
-    func quiet(seed: UInt64) async throws {
+    @Test("After quiet every device shows what the server has, and counts as it does")
+    func quiet() async throws {
+        // A few worlds at a time: all at once they would only starve each other.
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            var left = Self.seeds[...]
+            for _ in 0..<6 {
+                if let seed = left.popFirst() { group.addTask { try await Self.failure(of: seed) } }
+            }
+            while let failure = try await group.next() {
+                if let failure { Issue.record("\(failure)") }
+                if let seed = left.popFirst() { group.addTask { try await Self.failure(of: seed) } }
+            }
+        }
+    }
+
+    private static func failure(of seed: UInt64) async throws -> String? {
         var chaos = try await Chaos(seed: seed)
         for _ in 0..<60 { try await chaos.step() }
         let violations = try await chaos.violationsAtRest()
-        #expect(
-            violations == [],
-            "replay with SCROLLBACK_SEED=\(seed) swift test --filter ChaosTests\n\(chaos.steps.suffix(30).joined(separator: "\n"))")
         await chaos.world.close()
+        guard !violations.isEmpty else { return nil }
+        return """
+            \(violations.joined(separator: "\n"))
+            replay with SCROLLBACK_SEED=\(seed) swift test --filter ChaosTests
+            \(chaos.steps.suffix(30).joined(separator: "\n"))
+            """
     }
 }
 
@@ -103,7 +120,7 @@ private struct Chaos {
         }
         if members[Self.group]?.contains("carol") == false { try await world.setMember("carol", of: Self.group, true) }
         var found: [String] = []
-        let end = Date().addingTimeInterval(10)
+        let end = Date().addingTimeInterval(20)
         while Date() < end {
             found = try await check()
             if found.isEmpty { return [] }

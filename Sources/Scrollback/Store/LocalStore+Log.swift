@@ -158,6 +158,7 @@ extension LocalWriter {
             log.state = state
         }
         for edit in edits { try carryOut(edit, number: log.number) }
+        try correctCounts(by: edits.flatMap(\.upserts).filter { gapsBefore?.contains($0.seq) == true }, log)
         let isNearlyRight = try follow(input, edits, log)
         var edit = edits.last ?? LogEdit()
         edit.needsSync = edits.contains(where: \.needsSync)
@@ -239,7 +240,7 @@ extension LocalWriter {
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET readSeq = 0, unread = 0, mentions = 0, readAtSeq = 0, readAtN = 0, readAtRev = 0,
-                    readAtUserRev = 0, pendingReadSeq = NULL, pendingReadN = NULL
+                    readAtUserRev = 0, readExactSeq = 0, pendingReadSeq = NULL, pendingReadN = NULL
                 WHERE number = ?
                 """
         ).execute(arguments: [log.number])
@@ -258,6 +259,14 @@ extension LocalWriter {
         let summary = ReadSummary(head)
         state.apply(summary, since: try reader.counted(above: summary.seq, through: state.computedAt.seq, number))
         try save(state, number: number)
+    }
+
+    /// Counts that were made while messages were missing are corrected by what those turn out to be.
+    private func correctCounts(by messages: [Message], _ log: OpenLog) throws {
+        guard !messages.isEmpty, var state = try reader.readState(log.number) else { return }
+        let before = state
+        for message in messages { state.learned(message, reader: user) }
+        if state != before { try save(state, number: log.number) }
     }
 
     private func count(_ message: Message, number: Int64) throws -> Bool {

@@ -7,7 +7,7 @@ extension LocalReader {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT epoch, readSeq, unread, mentions, isMarkedUnread, readAtSeq, readAtN, readAtRev, readAtUserRev,
-                    pendingReadSeq, pendingReadN
+                    pendingReadSeq, pendingReadN, readExactSeq
                 FROM conversation WHERE number = ? AND epoch IS NOT NULL
                 """)
         guard let row = try Row.fetchOne(statement, arguments: [number]) else { return nil }
@@ -15,7 +15,7 @@ extension LocalReader {
             ReadSummary(
                 epoch: Epoch(rawValue: UInt64(bitPattern: row[0])), readSeq: row[1], unread: row[2], mentions: row[3],
                 isMarkedUnread: row[4], seq: row[5], n: row[6], rev: row[7], userRev: row[8]),
-            pendingReadSeq: row[9], pendingN: row[10])
+            exactThrough: row[11], pendingReadSeq: row[9], pendingN: row[10])
     }
 
     /// What is known of the messages between two places, for counts that were made at the lower one.
@@ -50,12 +50,12 @@ extension LocalWriter {
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?, readAtSeq = ?, readAtN = ?, readAtRev = ?,
-                    readAtUserRev = ?, pendingReadSeq = ?, pendingReadN = ?
+                    readAtUserRev = ?, pendingReadSeq = ?, pendingReadN = ?, readExactSeq = ?
                 WHERE number = ?
                 """
         ).execute(arguments: [
             state.readSeq, state.unread, state.mentions, state.computedAt.seq, state.computedAt.n, state.computedAt.rev,
-            state.computedAt.userRev, state.pendingReadSeq, state.pendingN, number,
+            state.computedAt.userRev, state.pendingReadSeq, state.pendingN, state.exactThrough, number,
         ])
     }
 

@@ -28,6 +28,7 @@ extension LocalStore {
                         mentions INTEGER NOT NULL DEFAULT 0,
                         readAtSeq INTEGER NOT NULL DEFAULT 0, readAtN INTEGER NOT NULL DEFAULT 0,
                         readAtRev INTEGER NOT NULL DEFAULT 0, readAtUserRev INTEGER NOT NULL DEFAULT 0,
+                        readExactSeq INTEGER NOT NULL DEFAULT 0,
                         pendingReadSeq INTEGER, pendingReadN INTEGER,
                         -- The list of recents.
                         isMember INTEGER NOT NULL DEFAULT 1, isMuted INTEGER NOT NULL DEFAULT 0,

@@ -14,6 +14,7 @@ extension ReadState {
 
         let mine = (unread: unread, mentions: mentions, stamp: computedAt, lowestN: lowestUnreadN)
         computedAt = Stamp(of: summary)
+        exactThrough = summary.seq
         unread = summary.unread
         mentions = summary.mentions
         isMarkedUnread = summary.isMarkedUnread && pendingReadSeq == nil
@@ -51,6 +52,16 @@ extension ReadState {
         computedAt.seq = message.seq
         computedAt.n = message.n
         return skips
+    }
+
+    /// Corrects the counts by a message that was skipped when they were made, and is known now.
+    package mutating func learned(_ message: Message, reader: UserID) {
+        guard message.seq > max(exactThrough, readSeq), message.seq <= computedAt.seq else { return }
+        if message.sender == reader {
+            if message.type.traits.less(message.attributes.traits).countsUnread { unread = max(0, unread - 1) }
+        } else if message.attributes.mentions?.includes(reader) == true {
+            mentions += 1
+        }
     }
 
     /// What came between the place a summary was computed at and this device's own.

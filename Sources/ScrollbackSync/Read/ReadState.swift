@@ -11,6 +11,8 @@ package struct ReadState: Hashable, Sendable {
     package internal(set) var mentions: Int64
     package internal(set) var isMarkedUnread: Bool
     package internal(set) var computedAt: Stamp
+    /// Up to here the server counted; what is above, up to `computedAt`, was counted on here by running numbers.
+    package internal(set) var exactThrough: Seq
     /// Marked read here; to be sent until an answer says at least as much.
     package internal(set) var pendingReadSeq: Seq?
     /// The running number at `pendingReadSeq`, where it is known.
@@ -34,13 +36,16 @@ package struct ReadState: Hashable, Sendable {
     }
 
     /// As the server counted it, and what was marked read here since.
-    package init(_ summary: ReadSummary, pendingReadSeq: Seq? = nil, pendingN: Int64? = nil) {
+    package init(
+        _ summary: ReadSummary, exactThrough: Seq? = nil, pendingReadSeq: Seq? = nil, pendingN: Int64? = nil
+    ) {
         epoch = summary.epoch
         readSeq = max(summary.readSeq, pendingReadSeq ?? 0)
         unread = summary.unread
         mentions = summary.mentions
         isMarkedUnread = summary.isMarkedUnread
         computedAt = Stamp(of: summary)
+        self.exactThrough = exactThrough ?? summary.seq
         self.pendingReadSeq = pendingReadSeq
         self.pendingN = pendingN
     }
