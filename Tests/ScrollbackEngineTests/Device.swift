@@ -13,8 +13,15 @@ final class RecordingOutlet: SessionOutlet {
     }
 
     private let state = Mutex(State())
+    private let onFrame = Mutex<(@Sendable () -> Void)?>(nil)
 
-    func send(_ frame: [UInt8]) { state.withLock { $0.frames.append(frame) } }
+    func send(_ frame: [UInt8]) {
+        state.withLock { $0.frames.append(frame) }
+        onFrame.withLock { $0 }?()
+    }
+
+    /// Has something happen at the moment a frame is sent.
+    func atFrame(_ body: @escaping @Sendable () -> Void) { onFrame.withLock { $0 = body } }
     func close(_ reason: CloseReason, _ text: String) { state.withLock { $0.closes.append(reason) } }
 
     var frames: [ServerFrame] {
@@ -32,6 +39,39 @@ final class DirectLane: Lane {
             guard let session = connection as? Session, origin != Origin(session) else { continue }
             (session.outlet as? RecordingOutlet)?.send(frame)
         }
+    }
+}
+
+/// A store in memory that lets something happen right after a snapshot was read, before whoever read it goes on.
+final class InterruptingStore: MessageStore {
+    private let base = MemoryStore(generation: 0x1E7)
+    private let interruption = Mutex<(after: Int, body: @Sendable () throws -> Void)?>(nil)
+
+    /// Interrupts once, after so many reads.
+    func interrupt(after reads: Int, _ body: @escaping @Sendable () throws -> Void) {
+        interruption.withLock { $0 = (reads, body) }
+    }
+
+    /// Whether it came to it.
+    var wasInterrupted: Bool { interruption.withLock { $0 == nil } }
+
+    var generation: UInt64 { base.generation }
+    var moved: Int64 { get throws { base.moved } }
+    var newest: Timetoken { get throws { base.newest } }
+
+    func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer {
+        let answer = try base.read(body)
+        let due: (@Sendable () throws -> Void)? = interruption.withLock { interruption in
+            guard let (after, body) = interruption else { return nil }
+            interruption = after > 1 ? (after - 1, body) : nil
+            return after > 1 ? nil : body
+        }
+        try due?()
+        return answer
+    }
+
+    func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {
+        try base.write(body)
     }
 }
 

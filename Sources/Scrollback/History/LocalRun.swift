@@ -10,7 +10,7 @@ struct LocalRun: Sendable {
     /// An anchor that only the server can place.
     var unknownPoint: HistoryPoint?
 
-    init(_ query: HistoryQuery, in id: ConversationID, _ reader: borrowing LocalReader) throws {
+    init(_ query: HistoryQuery, in id: ConversationID, _ reader: LocalReader) throws {
         messages = []
         let log = try reader.log(of: id)
         func place(_ point: HistoryPoint, _ unknown: inout HistoryPoint?) throws -> LocalPlace? {
@@ -51,7 +51,7 @@ struct LocalRun: Sendable {
 
     private mutating func readOlder(
         from top: Seq, limit: Int, _ filter: MessageFilter, _ id: ConversationID, _ log: LogState,
-        _ reader: borrowing LocalReader
+        _ reader: LocalReader
     ) throws {
         let page = try reader.older(from: top, limit: limit, filter: filter, in: id)
         messages = page.messages.reversed() + messages
@@ -62,7 +62,7 @@ struct LocalRun: Sendable {
 
     private mutating func readNewer(
         from bottom: Seq, to end: Seq?, limit: Int, _ filter: MessageFilter, _ id: ConversationID, _ log: LogState,
-        _ reader: borrowing LocalReader
+        _ reader: LocalReader
     ) throws {
         let page = try reader.newer(from: bottom, to: end, limit: limit, filter: filter, in: id)
         messages += page.messages
@@ -73,7 +73,7 @@ struct LocalRun: Sendable {
 
     private mutating func readAround(
         _ place: LocalPlace, before: Int, after: Int, _ filter: MessageFilter, _ id: ConversationID, _ log: LogState,
-        _ reader: borrowing LocalReader
+        _ reader: LocalReader
     ) throws {
         if let seq = place.itself, let range = log.range, range.contains(seq), !log.voids.contains(seq) {
             if log.gaps.contains(seq) {

@@ -26,7 +26,7 @@ package final class LocalStore: Sendable {
             if let directory {
                 try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
                 database = try DatabasePool(
-                    path: directory.appending(path: "client.sqlite").path, configuration: configuration)
+                    path: directory.appending(path: Self.fileName).path, configuration: configuration)
             } else {
                 database = try DatabaseQueue(configuration: configuration)
             }
@@ -49,13 +49,26 @@ package final class LocalStore: Sendable {
         }
     }
 
+    /// Opens a store that is there already, whoever it belongs to; nothing where there is none.
+    package static func existing(in directory: URL) throws -> LocalStore? {
+        let file = directory.appending(path: fileName)
+        guard FileManager.default.fileExists(atPath: file.path) else { return nil }
+        let owner = try DatabaseQueue(path: file.path).read { db in
+            try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'user'")
+        }
+        guard let owner else { return nil }
+        return try LocalStore(directory: directory, user: UserID(owner))
+    }
+
+    private static let fileName = "client.sqlite"
+
     package func close() throws {
         try database.close()
     }
 
     /// Removes a store's files.
     package static func erase(_ directory: URL) throws {
-        for name in ["client.sqlite", "client.sqlite-wal", "client.sqlite-shm"] {
+        for name in [fileName, fileName + "-wal", fileName + "-shm"] {
             let file = directory.appending(path: name)
             if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
         }
@@ -65,7 +78,7 @@ package final class LocalStore: Sendable {
 
     /// Reads one snapshot.
     package func read<Answer: Sendable>(
-        _ body: @escaping @Sendable (borrowing LocalReader) throws -> Answer
+        _ body: @escaping @Sendable (LocalReader) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let user = user
         return try await wrapping { try await self.database.read { db in try body(LocalReader(db: db, user: user)) } }
@@ -73,7 +86,7 @@ package final class LocalStore: Sendable {
 
     /// Changes in one transaction.
     package func write<Answer: Sendable>(
-        _ body: @escaping @Sendable (borrowing LocalWriter) throws -> Answer
+        _ body: @escaping @Sendable (LocalWriter) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let user = user
         return try await wrapping {
@@ -93,7 +106,7 @@ package final class LocalStore: Sendable {
 }
 
 /// The questions asked of one snapshot.
-package struct LocalReader: ~Copyable {
+package struct LocalReader {
     let db: Database
     let user: UserID
 
@@ -105,12 +118,12 @@ package struct LocalReader: ~Copyable {
 }
 
 /// A transaction under way.
-package struct LocalWriter: ~Copyable {
+package struct LocalWriter {
     let reader: LocalReader
     var db: Database { reader.db }
     var user: UserID { reader.user }
 
-    init(reader: consuming LocalReader) {
+    init(reader: LocalReader) {
         self.reader = reader
     }
 

@@ -14,7 +14,7 @@ struct TimelineSnapshot: Sendable {
 
     init(
         of id: ConversationID, around center: HistoryPoint, older: Int, newer: Int, visible: SeqRange?, _ user: UserID,
-        _ reader: borrowing LocalReader
+        _ reader: LocalReader
     ) throws {
         pending = try reader.pending(in: id)
         guard let number = try reader.number(of: id), let log = try reader.log(number), let range = log.range else {

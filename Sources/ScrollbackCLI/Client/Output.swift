@@ -37,7 +37,7 @@ enum Output {
 /// How far long work has come, on standard error where a person watches; elsewhere a line now and then.
 struct Progress {
     private let label: String
-    private let total: Int
+    let total: Int
     private let isTerminal = isatty(2) == 1
     private let start = Date()
     private var lastShown = Date.distantPast

@@ -1,17 +1,19 @@
 import ArgumentParser
 import Foundation
+import Scrollback
 import ScrollbackModel
 import ScrollbackSQLite
 
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check the integrity of a data directory.",
+        abstract: "Check the integrity of a data directory or a client's store.",
         discussion: """
-            Places dense, running numbers and times rising, counts equal to a recount, indexes whole. The server must not \
-            be running on the directory.
+            Of a data directory: places dense, running numbers and times rising, counts equal to a recount, indexes whole. \
+            The server must not be running on it. Of a client's store: rows, gaps and voids account for every place of \
+            every conversation.
             """)
 
-    @Argument(help: "The data directory.")
+    @Argument(help: "The data directory, or the client's store.")
     var directory = "./scrollback-data"
 
     @Flag(help: "One JSON object a line: each violation, then a summary.")
@@ -20,25 +22,41 @@ struct Verify: AsyncParsableCommand {
     func run() async throws {
         try await reporting {
             let url = URL(filePath: directory, directoryHint: .isDirectory)
-            guard FileManager.default.fileExists(atPath: url.appending(path: "scrollback.sqlite").path) else {
-                throw ChatError.invalidParameter("directory", "is no data directory: \(url.path)")
-            }
-            let store = try SQLiteStore(directory: url)
-            defer { try? store.close() }
-            var progress: Progress?
-            let violations = try store.verify { step in
-                if progress == nil { progress = Progress("checking", total: Int(step.totalConversations)) }
-                progress?.show(Int(step.conversations), "\(step.messages) messages")
-            }
-            for violation in violations {
-                if json { Output.json { $0.field("violation", violation) } } else { Output.line(violation) }
-            }
-            if json {
-                Output.json { $0.field("violations", violations.count) }
+            let violations: [String]
+            if FileManager.default.fileExists(atPath: url.appending(path: SQLiteStore.fileName).path) {
+                violations = try verifyServer(url)
+            } else if let store = try LocalStore.existing(in: url) {
+                violations = try await store.read { try $0.violations() }
+                try store.close()
             } else {
-                Output.line(violations.isEmpty ? "whole: no violations" : "\(violations.count) violations")
+                throw ChatError.invalidParameter(
+                    "directory", "is neither a data directory nor a client's store: \(url.path)")
             }
+            report(violations)
             if !violations.isEmpty { throw Exit.failed }
+        }
+    }
+
+    private func verifyServer(_ url: URL) throws -> [String] {
+        let store = try SQLiteStore(directory: url)
+        defer { try? store.close() }
+        var progress: Progress?
+        let violations = try store.verify { step in
+            if progress == nil { progress = Progress("checking", total: Int(step.totalConversations)) }
+            progress?.show(Int(step.conversations), "\(step.messages) messages")
+        }
+        progress?.finish(progress?.total ?? 0)
+        return violations
+    }
+
+    private func report(_ violations: [String]) {
+        for violation in violations {
+            if json { Output.json { $0.field("violation", violation) } } else { Output.line(violation) }
+        }
+        if json {
+            Output.json { $0.field("violations", violations.count) }
+        } else {
+            Output.line(violations.isEmpty ? "whole: no violations" : "\(violations.count) violations")
         }
     }
 }

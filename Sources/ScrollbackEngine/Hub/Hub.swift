@@ -13,6 +13,7 @@ package final class Hub: Sendable {
 
     private let shards: [Shard]
     private let people = Mutex<[UserID: [any Connection]]>([:])
+    private let dismissed = Atomic<Int>(0)
     /// Community channels that moved since their members were last told so.
     private let movedChannels = Mutex<[ConversationID: LogMark]>([:])
 
@@ -55,9 +56,20 @@ package final class Hub: Sendable {
         people.withLock { $0[user] ?? [] }
     }
 
+    /// Rises whenever whoever heard some conversation was sent away.
+    package var dismissals: Int { dismissed.load(ordering: .sequentiallyConsistent) }
+
     /// Lets a connection hear what is said in a conversation.
-    package func subscribe(_ connection: any Connection, to id: ConversationID) {
-        shard(id).audiences.withLock { $0[id, default: Audience()].add(connection) }
+    ///
+    /// - Parameter mark: how many dismissals there had been when it was last seen that the connection may hear it.
+    /// - Returns: whether it hears it; not when there were more since, of whichever conversation.
+    @discardableResult
+    package func subscribe(_ connection: any Connection, to id: ConversationID, since mark: Int? = nil) -> Bool {
+        shard(id).audiences.withLock { audiences in
+            if let mark, mark != dismissals { return false }
+            audiences[id, default: Audience()].add(connection)
+            return true
+        }
     }
 
     package func unsubscribe(_ connection: any Connection, from id: ConversationID) {
@@ -69,6 +81,8 @@ package final class Hub: Sendable {
 
     /// Nobody hears a conversation any more.
     private func dismiss(_ id: ConversationID) {
+        // First the number: whoever subscribes by an older look at the store is refused, or is there to be sent away.
+        dismissed.add(1, ordering: .sequentiallyConsistent)
         shard(id).audiences.withLock { $0[id] = nil }
         movedChannels.withLock { $0[id] = nil }
     }

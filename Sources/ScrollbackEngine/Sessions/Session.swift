@@ -53,7 +53,10 @@ package final class Session: Connection {
         var user: UserID?
         var lastHeard: Date
         var greetedAt: Date
+        /// What it hears. The hub is told under this lock, so that the two never differ; the hub calls nothing under its own.
         var subscriptions: Set<ConversationID> = []
+        /// How often something was taken from its user.
+        var removals = 0
         var isActive = true
         /// Whether it hears its conversations: until then frames wait, in their order.
         var isReady = false
@@ -174,10 +177,13 @@ package final class Session: Connection {
 
     /// - Returns: whether it had not ended before.
     private func end() -> Bool {
-        guard let subscriptions = state.withLock({ $0.end() }) else { return false }
-        for id in subscriptions { hub.unsubscribe(self, from: id) }
-        hub.remove(self)
-        return true
+        let ended = state.withLock { state in
+            guard let subscriptions = state.end() else { return false }
+            for id in subscriptions { hub.unsubscribe(self, from: id) }
+            return true
+        }
+        if ended { hub.remove(self) }
+        return ended
     }
 
     /// Looks after time: closes a connection whose token expired or that was not heard of for two heartbeats.
@@ -257,15 +263,9 @@ package final class Session: Connection {
         return try engine.store.read { try $0.user(user)?.revokedAt }.map { $0 >= greetedAt } ?? false
     }
 
-    /// First it hears its conversations, then it looks once more, until nothing changed: who was put out between hears
-    /// nothing.
     private func hearStreams(of caller: Caller) throws {
-        var heard: Set<ConversationID>?
-        while case let streams = try engine.streams(of: caller), streams != heard, self.caller != nil {
-            for id in streams.subtracting(heard ?? []) { subscribe(to: id) }
-            for id in (heard ?? []).subtracting(streams) { unsubscribe(from: id) }
-            heard = streams
-        }
+        var mark = mark()
+        while try !subscribe(to: engine.streams(of: caller), since: mark) { mark = self.mark() }
     }
 
     private var device: String? {
@@ -275,33 +275,62 @@ package final class Session: Connection {
         }
     }
 
-    private func subscribe(to id: ConversationID) {
-        let isOpen = state.withLock { state in
-            if case .closed = state.phase { return false }
-            state.subscriptions.insert(id)
+    // MARK: Hearing
+
+    /// Until when a look at the store holds: until something is taken from this session's user, or from everybody.
+    private struct Mark {
+        var removals: Int
+        var dismissals: Int
+    }
+
+    private func mark() -> Mark {
+        Mark(removals: state.withLock { $0.removals }, dismissals: hub.dismissals)
+    }
+
+    /// Hears conversations that a look at the store, taken after `mark`, allowed.
+    ///
+    /// - Returns: false, and nothing more is heard than before, when that look no longer holds.
+    private func subscribe(to ids: some Collection<ConversationID>, since mark: Mark) -> Bool {
+        state.withLock { state in
+            guard case .open = state.phase else { return true }
+            guard state.removals == mark.removals else { return false }
+            var new: [ConversationID] = []
+            for id in ids {
+                // Also what it heard before: its hearers may have been sent away since.
+                guard hub.subscribe(self, to: id, since: mark.dismissals) else {
+                    for id in new { hub.unsubscribe(self, from: id) }
+                    return false
+                }
+                if !state.subscriptions.contains(id) { new.append(id) }
+            }
+            state.subscriptions.formUnion(new)
             return true
         }
-        guard isOpen else { return }
-        hub.subscribe(self, to: id)
-        // Closed meanwhile: nobody will take it out again.
-        if caller == nil { hub.unsubscribe(self, from: id) }
     }
 
     private func unsubscribe(from id: ConversationID) {
-        state.withLock { _ = $0.subscriptions.remove(id) }
-        hub.unsubscribe(self, from: id)
+        state.withLock { state in
+            if state.subscriptions.remove(id) != nil { hub.unsubscribe(self, from: id) }
+        }
     }
 
     package func joined(_ id: ConversationID) {
         // Of a community this is the list of members, whose heads of channels it hears from now on.
-        subscribe(to: id)
+        state.withLock { state in
+            guard case .open = state.phase else { return }
+            state.subscriptions.insert(id)
+            hub.subscribe(self, to: id)
+        }
     }
 
     package func left(_ id: ConversationID) {
-        let concerned = state.withLock { state in
-            state.subscriptions.filter { $0 == id || id.isCommunityItself && $0.community == id }
+        state.withLock { state in
+            state.removals += 1
+            for heard in state.subscriptions where heard == id || id.isCommunityItself && heard.community == id {
+                state.subscriptions.remove(heard)
+                hub.unsubscribe(self, from: heard)
+            }
         }
-        for id in concerned { unsubscribe(from: id) }
     }
 
     // MARK: Requests
@@ -345,19 +374,17 @@ package final class Session: Connection {
     }
 
     /// Hears conversations in full, all of them or none.
-    ///
-    /// Looks before and after: who was put out between hears nothing.
     private func hear(_ ids: [ConversationID], _ caller: Caller, _ engine: Engine) throws -> [ConversationHead] {
-        for id in ids { _ = try engine.audibleHead(of: id.log, by: caller) }
-        let logs = ids.map { $0.log.absolute(for: caller.user) }
-        let before = state.withLock { $0.subscriptions }
-        for log in logs { subscribe(to: log) }
-        do {
-            return try ids.map { try engine.audibleHead(of: $0.log, by: caller) }
-        } catch {
-            for log in logs where !before.contains(log) { unsubscribe(from: log) }
-            throw error
+        let logs = Set(ids.map { $0.log.absolute(for: caller.user) })
+        func look() throws -> [ConversationHead] { try ids.map { try engine.audibleHead(of: $0.log, by: caller) } }
+        var mark = mark()
+        _ = try look()
+        while !subscribe(to: logs, since: mark) {
+            mark = self.mark()
+            _ = try look()
         }
+        // Once more: what was said before it was heard is in the heads, and nothing lies between the two.
+        return try look()
     }
 
     private func renew(_ token: String, _ ref: Int64, _ caller: Caller) {

@@ -46,9 +46,12 @@ private final class Program {
     private var records: [ConversationID: Record] = [:]
     private var citizens: Set<UserID> = ["alice", "bob"]
     private var steps: [String] = []
+    private let focus: ConversationID
+    private var speaker: UserID = "alice"
 
     init(seed: UInt64) throws {
         random = SplitMix64(seed: seed)
+        focus = random.pick(Self.logs)
         for log in Self.logs { records[log] = Record() }
         try world.make(.group("g"), members: ["alice", "bob"])
         try world.make(Self.community, members: ["alice", "bob"])
@@ -70,8 +73,10 @@ private final class Program {
 
     private func step() throws -> [ConversationID] {
         if random.chance(30) { world.clock.advance(by: random.pick([0.001, 1, -1])) }
-        let log = random.pick(Self.logs)
-        let user = random.pick(Self.users)
+        // Mostly one conversation and in streaks of one person, so that runs grow and are read into.
+        let log = random.chance(70) ? focus : random.pick(Self.logs)
+        if !random.chance(35) { speaker = random.pick(Self.users) }
+        let user = speaker
         switch random.below(14) {
         case 0 where log.kind == .group: return try toggle(user, in: log)
         case 1 where log.kind == .community && random.chance(60): return try toggleCitizen(user)

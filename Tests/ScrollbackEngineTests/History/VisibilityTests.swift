@@ -246,6 +246,19 @@ struct VisibilityTests {
         #expect(try world.unread(group, "bob") == Counts(1))
     }
 
+    @Test("Read into the middle of a run of my own, what comes after it is still unread")
+    func middleOfARun() throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        try world.send("1", to: group, by: "bob")
+        for text in ["2", "3", "4"] { try world.send(text, to: group, by: "alice") }
+        try world.send("5", to: group, by: "bob")
+        #expect(try world.unread(group, "alice") == Counts(2))
+        try world.read(group, to: 3, by: "alice")
+        #expect(try world.unread(group, "alice") == Counts(1))
+        #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "alice").seqs == [5])
+    }
+
     @Test("History 14: a mention on a message that doesn't count is an unread mention, and sending doesn't read it")
     func quietMention() throws {
         let world = try World()

@@ -142,6 +142,140 @@ struct RemovalTests {
         #expect(try bob.messages.isEmpty)
     }
 
+    /// What takes a group from bob, and then says something there.
+    private static let takings: [(String, @Sendable (World, ConversationID) throws -> Void)] = [
+        ("put out", { try $0.leave($1, "bob") }),
+        (
+            "put out, in and out",
+            { world, id in
+                try world.leave(id, "bob")
+                try world.join(id, "bob")
+                try world.leave(id, "bob")
+            }
+        ),
+        (
+            "deleted and made again without him",
+            { world, id in
+                try world.delete(id)
+                try world.make(id, members: ["alice"])
+            }
+        ),
+    ]
+
+    @Test(
+        "History 11: at whichever moment of a hello a group is taken away, nothing that is said then is heard",
+        arguments: 0..<3)
+    func atEveryMomentOfHello(_ index: Int) throws {
+        let (name, take) = Self.takings[index]
+        var moments = 0
+        for moment in 1...20 {
+            let store = InterruptingStore()
+            let world = try World(store: store)
+            try world.make(group, members: ["alice", "bob"])
+            let doors = Doors(world)
+            let device = doors.connect()
+            store.interrupt(after: moment) { [group] in
+                try take(world, group)
+                try world.send("after", to: group, by: "alice")
+            }
+            device.hello("bob")
+            guard store.wasInterrupted else { break }
+            moments = moment
+            try world.send("later", to: group, by: "alice")
+            #expect(try device.texts == [], "\(name) after read \(moment)")
+            #expect(try device.isWelcome)
+            device.session.disconnected()
+            #expect(world.engine.hub.isEmpty)
+        }
+        #expect(moments >= 2)
+    }
+
+    /// What takes a community's channel from bob.
+    private static let channelTakings: [(String, @Sendable (World, ConversationID) throws -> Void)] = [
+        ("put out of the community", { world, _ in try world.leave(.community("c"), "bob") }),
+        (
+            "made private",
+            { world, id in
+                try world.put(id, .init(isPrivate: true))
+                try world.join(id, "alice")
+            }
+        ),
+        (
+            "deleted and made again as a private one",
+            { world, id in
+                try world.delete(id)
+                try world.put(id, .init(isPrivate: true, members: ["alice"]))
+            }
+        ),
+    ]
+
+    @Test(
+        "History 11: at whichever moment of a subscription a channel is taken away, nothing that is said then is heard",
+        arguments: 0..<3)
+    func atEveryMomentOfSubscribing(_ index: Int) throws {
+        let (name, take) = Self.channelTakings[index]
+        let channel = ConversationID.community("c", channel: "x")
+        var moments = 0
+        for moment in 1...20 {
+            let store = InterruptingStore()
+            let world = try World(store: store)
+            try world.make(.community("c"), members: ["alice", "bob"])
+            try world.put(channel)
+            let device = Doors(world).device("bob")
+            store.interrupt(after: moment) {
+                try take(world, channel)
+                try world.send("after", to: channel, by: "alice")
+            }
+            device.request(.subscribe([channel]))
+            guard store.wasInterrupted else { break }
+            moments = moment
+            try world.send("later", to: channel, by: "alice")
+            #expect(try device.texts == [], "\(name) after read \(moment)")
+        }
+        #expect(moments >= 2)
+    }
+
+    @Test("What is said at any moment of a subscription is in its heads or heard, never neither")
+    func nothingBetween() throws {
+        let channel = ConversationID.community("c", channel: "x")
+        for moment in 1...20 {
+            let store = InterruptingStore()
+            let world = try World(store: store)
+            try world.make(.community("c"), members: ["alice", "bob"])
+            try world.put(channel)
+            let device = Doors(world).device("bob")
+            store.interrupt(after: moment) { try world.send("meanwhile", to: channel, by: "alice") }
+            let ref = device.request(.subscribe([channel]))
+            guard store.wasInterrupted else { break }
+            var heads: [ConversationHead] = []
+            try device.answer(ref) { reader in
+                try reader.object { (name, value) throws(ChatError) in
+                    guard name == "heads" else { return try value.skip() }
+                    heads = try value.list("heads", limit: 9) { (head) throws(ChatError) in
+                        try ConversationHead(from: &head)
+                    }
+                }
+            }
+            #expect(try heads.first?.state.head == 1 || device.texts == ["meanwhile"], "after read \(moment)")
+        }
+    }
+
+    @Test("Who was sent away from a channel and is let in again hears it when they ask again")
+    func back() throws {
+        let world = try World()
+        let channel = ConversationID.community("c", channel: "x")
+        try world.make(.community("c"), members: ["alice", "bob"])
+        try world.put(channel)
+        let device = Doors(world).device("bob")
+        device.request(.subscribe([channel]))
+        try world.put(channel, .init(isPrivate: true))
+        try world.put(channel, .init(isPrivate: false))
+        try world.send("not asked", to: channel, by: "alice")
+        device.request(.subscribe([channel]))
+        try world.send("asked", to: channel, by: "alice")
+        #expect(try device.texts == ["asked"])
+    }
+
     @Test("History 11: removed while saying hello, a device hears nothing that was said after", arguments: 1...4)
     func duringHello(_ part: Int) throws {
         let world = try World(execution: .thread)

@@ -125,6 +125,16 @@ struct SessionTests {
         #expect(try device.outlet.frames.isEmpty)
     }
 
+    @Test("A session that is closed at the moment of its welcome leaves nothing behind")
+    func closedAtWelcome() throws {
+        let doors = Doors(try world())
+        let device = doors.connect()
+        device.outlet.atFrame { device.session.disconnected() }
+        device.hello("alice")
+        #expect(try device.isWelcome)
+        #expect(doors.world.engine.hub.isEmpty)
+    }
+
     @Test("A session that ends leaves nothing behind, however it ends")
     func endings() throws {
         let world = try world()
