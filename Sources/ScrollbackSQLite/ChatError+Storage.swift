@@ -18,12 +18,13 @@ extension ChatError {
 }
 
 extension DatabaseError {
-    /// Whether there was no room: SQLite says so itself for most writes, and "I/O error" for a few, such as fsync.
+    /// Whether there was no room: SQLite says so itself for most writes, and "I/O error" for a few, such as fsync, or where
+    /// a quota or a limit on a file's size is what ran out.
     fileprivate func isOutOfSpace(_ database: Database?) -> Bool {
         switch resultCode {
         case .SQLITE_FULL: true
         case .SQLITE_IOERR:
-            database.map { [ENOSPC, EDQUOT].contains(sqlite3_system_errno($0.sqliteConnection)) } ?? false
+            database.map { [ENOSPC, EDQUOT, EFBIG].contains(sqlite3_system_errno($0.sqliteConnection)) } ?? false
         default: false
         }
     }
