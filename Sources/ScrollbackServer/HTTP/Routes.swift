@@ -25,29 +25,37 @@ struct Route: Sendable {
 /// Builds the router: the operations, one answer for methods a path does not have, one for paths that are not there.
 func makeRouter(_ routes: [Route], _ scope: RequestScope, logger: Logger) -> Router<BasicRequestContext> {
     let router = Router(context: BasicRequestContext.self)
-    router.add(middleware: ProblemMiddleware(metrics: scope.metrics))
-    for (path, routes) in Dictionary(grouping: routes, by: \.path) {
-        for route in routes {
-            router.on(RouterPath(route.path), method: route.method) { request, context in
-                try await route.handler(scope, request, context)
-            }
-        }
-        let allowed = Set(routes.map(\.method))
-        for method in knownMethods where !allowed.contains(method) {
-            router.on(RouterPath(path), method: method) { _, _ in
-                var response = ChatError(.methodNotAllowed, "\(path) does not have \(method)").response
-                response.headers[.allow] = allowed.map(\.rawValue).sorted().joined(separator: ", ")
-                return response
-            }
+    router.add(middleware: ProblemMiddleware(routes: routes, metrics: scope.metrics))
+    for route in routes {
+        router.on(RouterPath(route.path), method: route.method) { request, context in
+            try await route.handler(scope, request, context)
         }
     }
     return router
 }
 
-private let knownMethods: [HTTPRequest.Method] = [.get, .put, .post, .patch, .delete, .head, .options, .trace]
+extension [Route] {
+    /// The methods a path has; none where there is no such path.
+    func methods(at path: String) -> Set<HTTPRequest.Method> {
+        let segments = path.split(separator: "/")
+        var found: (literals: Int, methods: Set<HTTPRequest.Method>) = (-1, [])
+        for route in self {
+            let template = route.path.split(separator: "/")
+            guard template.count == segments.count,
+                zip(template, segments).allSatisfy({ $0.hasPrefix("{") || $0 == $1 })
+            else { continue }
+            // A path with a word where another has a name stands before it, as in the router.
+            let literals = template.count { !$0.hasPrefix("{") }
+            if literals > found.literals { found = (literals, []) }
+            if literals == found.literals { found.methods.insert(route.method) }
+        }
+        return found.methods
+    }
+}
 
 /// Turns errors into problem details, and counts. What it logs names the route and never the body, a token or a text.
 private struct ProblemMiddleware: RouterMiddleware {
+    let routes: [Route]
     let metrics: ServerMetrics
 
     func handle(
@@ -55,7 +63,7 @@ private struct ProblemMiddleware: RouterMiddleware {
         next: @concurrent (Request, BasicRequestContext) async throws -> Response
     ) async throws -> Response {
         metrics.requests.add(1)
-        let response: Response
+        var response: Response
         do {
             response = try await next(request, context)
         } catch let error as ChatError {
@@ -68,13 +76,24 @@ private struct ProblemMiddleware: RouterMiddleware {
                     ])
             }
             response = error.response
-        } catch let error as HTTPError {
-            response =
-                error.status == .notFound
-                ? ChatError(.unknownOperation, "there is nothing at this path").response
-                : ChatError(.malformed, "the request can't be read").response
+        } catch let error as HTTPError where error.status == .notFound {
+            response = unknown(request)
+        } catch {
+            response = ChatError(.malformed, "the request can't be read", cause: error).response
         }
         if response.status.code >= 500 { metrics.failedRequests.add(1) }
+        // What answers HEAD has no body (RFC 9110 section 9.3.2): the next answer would be taken to begin with it.
+        if request.method == .head { response.body = .init() }
+        if request.headers[.connection]?.lowercased() == "close" { response.headers[.connection] = "close" }
+        return response
+    }
+
+    /// No route has the path, or none has it with the method.
+    private func unknown(_ request: Request) -> Response {
+        let allowed = routes.methods(at: request.uri.path)
+        guard !allowed.isEmpty else { return ChatError(.unknownOperation, "there is nothing at this path").response }
+        var response = ChatError(.methodNotAllowed, "this path does not have \(request.method)").response
+        response.headers[.allow] = allowed.map(\.rawValue).sorted().joined(separator: ", ")
         return response
     }
 }
