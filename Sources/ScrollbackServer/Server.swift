@@ -9,6 +9,7 @@ import ScrollbackModel
 import ScrollbackSQLite
 import ServiceLifecycle
 import Synchronization
+import UnixSignals
 
 /// The whole server over one data directory: store, engine, HTTP and WebSockets.
 package struct Server: Sendable {
@@ -77,16 +78,21 @@ package struct Server: Sendable {
                     makeWebSocket: { sockets.make(on: $0) })
             },
             configuration: .init(address: .hostname(options.host, port: options.port), serverName: "scrollback"),
-            services: [
-                Housekeeping(engine: engine, tokens: tokens, certificates: certificates, logger: logger),
-                Drain(sockets: sockets, readiness: readiness),
-            ],
             onServerRunning: { channel in
                 readiness.isReady = true
                 onListening("\(scheme)://\(host):\(channel.localAddress?.port ?? 0)")
             },
             logger: logger)
-        try await application.runService()
+        // They stop in the reverse order: connections first, then the listener, which waits for requests under way.
+        var services = ServiceGroupConfiguration(
+            services: [
+                Housekeeping(engine: engine, tokens: tokens, certificates: certificates, logger: logger),
+                application,
+                Drain(sockets: sockets, readiness: readiness),
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        services.maximumGracefulShutdownDuration = .seconds(30)
+        try await ServiceGroup(configuration: services).run()
         engine.log.close()
         try await threads.shutdownGracefully()
         try store.close()
@@ -119,7 +125,7 @@ private struct Housekeeping: Service {
     }
 }
 
-/// On shutdown tells every connection to come back after a random wait, so that the listener can close.
+/// On shutdown answers what was sent, tells every connection to come back after a random wait, and waits until they went.
 private struct Drain: Service {
     let sockets: WebSockets
     let readiness: Readiness
@@ -127,6 +133,6 @@ private struct Drain: Service {
     func run() async throws {
         try? await gracefulShutdown()
         readiness.isReady = false
-        sockets.closeAll(.restarting)
+        await sockets.drain()
     }
 }
