@@ -24,10 +24,12 @@ extension DatabaseError {
         switch resultCode {
         case .SQLITE_FULL: true
         case .SQLITE_IOERR:
-            database.map { [ENOSPC, EDQUOT, EFBIG].contains(sqlite3_system_errno($0.sqliteConnection)) } ?? false
+            database.map { Self.meansOutOfSpace(sqlite3_system_errno($0.sqliteConnection)) } ?? false
         default: false
         }
     }
+
+    static func meansOutOfSpace(_ systemError: CInt) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(systemError) }
 }
 
 extension SQLiteStore {
