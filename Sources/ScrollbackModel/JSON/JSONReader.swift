@@ -195,10 +195,11 @@ package struct JSONReader {
     /// What stands at the next byte begins another value, or none at all.
     private func wrongType(_ expected: String) -> ChatError {
         switch bytes[index] {
-        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""), UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
-            mismatch(expected)
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""): mismatch(expected)
         case let byte where Self.startsNumber(byte): mismatch(expected)
-        default: syntax("a value")
+        default:
+            ["true", "false", "null"].contains { bytes[index...].starts(with: $0.utf8) }
+                ? mismatch(expected) : syntax("a value")
         }
     }
 
