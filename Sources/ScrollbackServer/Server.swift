@@ -40,18 +40,11 @@ package struct Server: Sendable {
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         engine = try Engine(store: store, observe: { metrics.record($0) })
         tokens = try await TokenService(directory: options.directory)
-        try await Self.makeAdminKey(in: options.directory, tokens)
+        if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
         if options.makesDemo {
             var demo = DemoCommunity(engine: engine, now: Date())
             try await demo.make()
         }
-    }
-
-    private static func makeAdminKey(in directory: URL, _ tokens: TokenService) async throws {
-        let file = directory.appending(path: "admin.key")
-        guard !FileManager.default.fileExists(atPath: file.path) else { return }
-        let key = try await tokens.token(for: "admin", isAdmin: true, lifetime: nil)
-        try PrivateFile.write(Data((key + "\n").utf8), to: file)
     }
 
     /// Serves until it is told to stop; then finishes what is under way and returns.
@@ -60,14 +53,13 @@ package struct Server: Sendable {
     package func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
         let threads = NIOThreadPool(numberOfThreads: options.readers)
         threads.start()
+        let readiness = Readiness()
         let scope = RequestScope(
             engine: engine, tokens: tokens,
             allowance: options.sendRate.map { SendAllowance(perSecond: $0, burst: options.sendBurst) },
-            readers: threads, metrics: metrics)
-        let readiness = Readiness()
+            readers: threads, metrics: metrics, store: store, readiness: readiness)
         let sockets = WebSockets(scope: scope, options: options)
-        let router = makeRouter(
-            Route.all + Route.operations(store: store, readiness: readiness), scope, logger: logger)
+        let router = makeRouter(Route.all, scope)
         let scheme = certificates == nil ? "http" : "https"
         let host = options.host
         let application = Application(
@@ -92,7 +84,14 @@ package struct Server: Sendable {
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         services.maximumGracefulShutdownDuration = .seconds(30)
-        try await ServiceGroup(configuration: services).run()
+        do {
+            try await ServiceGroup(configuration: services).run()
+        } catch let error as IOError {
+            let reason = String(cString: strerror(error.errnoCode))
+            throw ChatError(
+                .invalidParameter, "can't listen on \(options.host):\(options.port): \(reason)", parameter: "port",
+                cause: error)
+        }
         engine.log.close()
         try await threads.shutdownGracefully()
         try store.close()

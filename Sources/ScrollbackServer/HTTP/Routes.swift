@@ -19,11 +19,17 @@ struct Route: Sendable {
     }
 
     /// Every operation there is.
-    static let all: [Route] = people + conversations + members + messages
+    static let all: [Route] = people + conversations + members + messages + operations
+}
+
+/// What there is over HTTP, and the document that says so.
+package enum Surface {
+    package static var operations: [(method: String, path: String)] { Route.all.map { ($0.method.rawValue, $0.path) } }
+    package static var document: [UInt8] { PackageResources.openapi_json }
 }
 
 /// Builds the router: the operations, one answer for methods a path does not have, one for paths that are not there.
-func makeRouter(_ routes: [Route], _ scope: RequestScope, logger: Logger) -> Router<BasicRequestContext> {
+func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequestContext> {
     let router = Router(context: BasicRequestContext.self)
     router.add(middleware: ProblemMiddleware(routes: routes, metrics: scope.metrics))
     for route in routes {
