@@ -1,6 +1,7 @@
 import NIOCore
 import NIOExtras
 import NIOHTTP1
+import ScrollbackModel
 import ScrollbackWire
 
 /// Decides which requests become a WebSocket. All others go on as plain HTTP without their `Upgrade` header, on which the
@@ -11,6 +12,7 @@ import ScrollbackWire
 final class UpgradeGate: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
 
     private enum Phase { case silent, http, upgrading, webSocket }
     private var phase = Phase.silent
@@ -54,6 +56,24 @@ final class UpgradeGate: ChannelInboundHandler {
         } else {
             context.fireUserInboundEventTriggered(event)
         }
+    }
+
+    /// Of what can't be read Hummingbird tells once it has the connection; before that nobody else does.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard phase == .silent, error is HTTPParserError else { return context.fireErrorCaught(error) }
+        phase = .upgrading
+        var writer = JSONWriter()
+        ChatError(.malformed, "the request can't be read").writeProblem(to: &writer)
+        let head = HTTPResponseHead(
+            version: .http1_1, status: .badRequest,
+            headers: [
+                "content-type": "application/problem+json", "content-length": "\(writer.bytes.count)",
+                "connection": "close",
+            ])
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: writer.bytes)))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        context.close(promise: nil)
     }
 
     /// A handshake of RFC 6455 section 4.2.1 for our path and subprotocol.
