@@ -156,6 +156,18 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        // The real program, real sockets, the real SDK.
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackWire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "ScrollbackTestingTests", dependencies: ["Scrollback", "ScrollbackTesting"], swiftSettings: strict),
     ]
