@@ -13,15 +13,20 @@ extension DatabaseError {
             : ChatError(.internalError, message, cause: self)
     }
 
-    /// Whether there was no room: SQLite says so itself for most writes, and "I/O error" for a few, such as fsync.
+    /// Whether there was no room.
+    ///
+    /// SQLite says so itself for most writes, and "I/O error" for a few, such as fsync, or where a quota or a limit on a
+    /// file's size is what ran out.
     private func isOutOfSpace(_ database: Database?) -> Bool {
         switch resultCode {
         case .SQLITE_FULL: true
         case .SQLITE_IOERR:
-            database.map { [ENOSPC, EDQUOT].contains(sqlite3_system_errno($0.sqliteConnection)) } ?? false
+            database.map { Self.meansOutOfSpace(sqlite3_system_errno($0.sqliteConnection)) } ?? false
         default: false
         }
     }
+
+    static func meansOutOfSpace(_ systemError: CInt) -> Bool { [ENOSPC, EDQUOT, EFBIG].contains(systemError) }
 }
 
 extension SQLiteStore {

@@ -9,6 +9,7 @@ import ScrollbackModel
 import ScrollbackSQLite
 import ServiceLifecycle
 import Synchronization
+import UnixSignals
 
 /// The whole server over one data directory: store, engine, HTTP and WebSockets.
 package struct Server: Sendable {
@@ -39,18 +40,11 @@ package struct Server: Sendable {
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         engine = try Engine(store: store, observe: { metrics.record($0) })
         tokens = try await TokenService(directory: options.directory)
-        try await Self.makeAdminKey(in: options.directory, tokens)
+        if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
         if options.makesDemo {
             var demo = DemoCommunity(engine: engine, now: Date())
             try await demo.make()
         }
-    }
-
-    private static func makeAdminKey(in directory: URL, _ tokens: TokenService) async throws {
-        let file = directory.appending(path: "admin.key")
-        guard !FileManager.default.fileExists(atPath: file.path) else { return }
-        let key = try await tokens.token(for: "admin", isAdmin: true, lifetime: nil)
-        try PrivateFile.write(Data((key + "\n").utf8), to: file)
     }
 
     /// Serves until it is told to stop; then finishes what is under way and returns.
@@ -59,14 +53,13 @@ package struct Server: Sendable {
     package func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
         let threads = NIOThreadPool(numberOfThreads: options.readers)
         threads.start()
+        let readiness = Readiness()
         let scope = RequestScope(
             engine: engine, tokens: tokens,
             allowance: options.sendRate.map { SendAllowance(perSecond: $0, burst: options.sendBurst) },
-            readers: threads, metrics: metrics)
-        let readiness = Readiness()
+            readers: threads, metrics: metrics, store: store, readiness: readiness)
         let sockets = WebSockets(scope: scope, options: options)
-        let router = makeRouter(
-            Route.all + Route.operations(store: store, readiness: readiness), scope, logger: logger)
+        let router = makeRouter(Route.all, scope)
         let scheme = certificates == nil ? "http" : "https"
         let host = options.host
         let application = Application(
@@ -77,16 +70,28 @@ package struct Server: Sendable {
                     makeWebSocket: { sockets.make(on: $0) })
             },
             configuration: .init(address: .hostname(options.host, port: options.port), serverName: "scrollback"),
-            services: [
-                Housekeeping(engine: engine, tokens: tokens, certificates: certificates, logger: logger),
-                Drain(sockets: sockets, readiness: readiness),
-            ],
             onServerRunning: { channel in
                 readiness.isReady = true
                 onListening("\(scheme)://\(host):\(channel.localAddress?.port ?? 0)")
             },
             logger: logger)
-        try await application.runService()
+        // They stop in the reverse order: connections first, then the listener, which waits for requests under way.
+        var services = ServiceGroupConfiguration(
+            services: [
+                Housekeeping(engine: engine, tokens: tokens, certificates: certificates, logger: logger),
+                application,
+                Drain(sockets: sockets, readiness: readiness),
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        services.maximumGracefulShutdownDuration = .seconds(30)
+        do {
+            try await ServiceGroup(configuration: services).run()
+        } catch let error as IOError {
+            let reason = String(cString: strerror(error.errnoCode))
+            throw ChatError(
+                .invalidParameter, "can't listen on \(options.host):\(options.port): \(reason)", parameter: "port",
+                cause: error)
+        }
         engine.log.close()
         try await threads.shutdownGracefully()
         try store.close()
@@ -119,7 +124,7 @@ private struct Housekeeping: Service {
     }
 }
 
-/// On shutdown tells every connection to come back after a random wait, so that the listener can close.
+/// On shutdown answers what was sent, tells every connection to come back after a random wait, and waits until they went.
 private struct Drain: Service {
     let sockets: WebSockets
     let readiness: Readiness
@@ -127,6 +132,6 @@ private struct Drain: Service {
     func run() async throws {
         try? await gracefulShutdown()
         readiness.isReady = false
-        sockets.closeAll(.restarting)
+        await sockets.drain()
     }
 }

@@ -13,17 +13,24 @@ extension Submission {
     package init(from fields: SubmissionFields, limits: Limits) throws(ChatError) {
         let type = try fields.type.required("type")
         let json = try fields.content.required("content")
-        try Self.check(json, "content", limit: limits.contentBytes)
+        try Limits.check(json, "content", limits.contentBytes)
         let attributes = fields.attributes
-        try Self.check(attributes.metadata, "metadata", limit: limits.attributeBytes)
-        try Self.check(attributes.extra, "extra", limit: limits.attributeBytes)
-        try Self.check(attributes.push, "push", limit: limits.attributeBytes)
+        try limits.check(attribute: attributes.metadata, "metadata")
+        try limits.check(attribute: attributes.extra, "extra")
+        try limits.check(attribute: attributes.push, "push")
         self.init(
             id: try fields.id.required("id"), content: try MessageContent(type: type, json: json),
             attributes: attributes)
     }
+}
 
-    private static func check(_ json: RawJSON?, _ name: String, limit: Int) throws(ChatError) {
+extension Limits {
+    /// - Throws: `too-large` when the application's own JSON is above the limit of its kind.
+    package func check(attribute json: RawJSON?, _ name: String) throws(ChatError) {
+        try Self.check(json, name, attributeBytes)
+    }
+
+    fileprivate static func check(_ json: RawJSON?, _ name: String, _ limit: Int) throws(ChatError) {
         guard let json, json.text.utf8.count > limit else { return }
         throw ChatError(
             .tooLarge, "\(name) must be at most \(limit) bytes of JSON, is \(json.text.utf8.count)", parameter: name,

@@ -79,8 +79,10 @@ package struct NIOTransport: Transport {
                 return channel.eventLoop.makeFailedFuture(
                     ChatError(.unreachable, "what answers at \(host) is not a Scrollback server"))
             })
-        return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
-            configuration: .init(upgradeConfiguration: configuration))
+        var pipeline = NIOUpgradableHTTPClientPipelineConfiguration(upgradeConfiguration: configuration)
+        // A server that shuts down says goodbye right behind the handshake.
+        pipeline.leftOverBytesStrategy = .forwardBytes
+        return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(configuration: pipeline)
     }
 }
 

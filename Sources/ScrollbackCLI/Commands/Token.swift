@@ -8,7 +8,7 @@ struct Token: AsyncParsableCommand {
         abstract: "Print a token, signed by the data directory's secret.",
         discussion: """
             With --rotate a new secret is made first: it signs from now on, and tokens of the old one are accepted for \
-            --overlap days more. A running server takes the new secret over by itself.
+            --overlap days more. The admin key is renewed with it. A running server takes the new secret over by itself.
             """)
 
     @Argument(help: "Who the token is for.", transform: ScrollbackCLI.user)
@@ -53,8 +53,11 @@ struct Token: AsyncParsableCommand {
                 keys.rotate(overlap: Double(overlap) * 86_400)
                 try keys.save(in: directory)
             }
-            let token = try await TokenService(directory: directory)
-                .token(for: user, isAdmin: admin, lifetime: days == 0 ? nil : Double(days) * 86_400)
+            let tokens = try await TokenService(directory: directory)
+            // The admin key is a token too, and would end with the secret that signed it.
+            if rotate, AdminKey.exists(in: directory) { try await AdminKey.write(in: directory, tokens) }
+            let token = try await tokens.token(
+                for: user, isAdmin: admin, lifetime: days == 0 ? nil : Double(days) * 86_400)
             if json {
                 Output.json { writer in
                     writer.field("user", user)

@@ -39,11 +39,11 @@ extension Access {
 extension Transaction {
     /// Moves a read position up; one that lies higher already stays.
     package func read(
-        _ id: ConversationID, seq: Seq, epoch: Epoch, by user: UserID, permissions: Permissions
+        _ id: ConversationID, seq: Seq, epoch: Epoch, by caller: Caller, permissions: Permissions
     ) throws -> ReadSummary {
         // The rows of this batch must be where the access reads them.
         try flush()
-        let caller = Caller(user: user)
+        let user = caller.user
         let access = try Access(to: id, for: caller, in: store, permissions: permissions, generation: generation)
         let row = access.conversation
         guard row.id.kind.traits.hasRecents else {

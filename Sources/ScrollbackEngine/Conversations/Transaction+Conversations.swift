@@ -51,10 +51,12 @@ extension Transaction {
         let isNew: Bool
         var row: ConversationRow
         if let known = try conversation(id), !known.isDeleted {
-            let role = try role(of: caller.user, in: known)
-            guard caller.isAdmin || role != nil || permissions[.read, id.kind] == .anyone else {
+            guard try maySee(known, caller, permissions: permissions) else {
+                // What they hear is what they would hear if it did not exist, as far as that can be.
+                try checkMayCreate(id, by: caller, permissions: permissions)
                 throw Access.unknown(id)
             }
+            let role = try role(of: caller.user, in: known)
             guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
                 throw ChatError(.forbidden, "changing the settings of \(id) takes more than you are there")
             }
@@ -117,11 +119,8 @@ extension Transaction {
 
     private func checkMayCreate(_ id: ConversationID, by caller: Caller, permissions: Permissions) throws {
         if id.kind == .community, !id.isCommunityItself {
-            guard let community = try conversation(.community(id.target)), !community.isDeleted else {
-                throw Access.unknown(id)
-            }
+            let community = try conversation(.community(id.target), seenBy: caller, permissions: permissions)
             let role = try role(of: caller.user, in: community)
-            guard caller.isAdmin || role != nil else { throw Access.unknown(id) }
             guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
                 throw ChatError(.forbidden, "creating a channel takes an owner of the community")
             }
@@ -148,9 +147,8 @@ extension Transaction {
     ///
     /// Made again it has a new epoch.
     package func deleteConversation(_ id: ConversationID, by caller: Caller, permissions: Permissions) throws {
-        guard let row = try conversation(id), !row.isDeleted else { throw Access.unknown(id) }
+        let row = try conversation(id, seenBy: caller, permissions: permissions)
         let role = try role(of: caller.user, in: row)
-        guard caller.isAdmin || role != nil || permissions[.read, id.kind] == .anyone else { throw Access.unknown(id) }
         guard permissions[.delete, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
             throw ChatError(.forbidden, "deleting \(id) takes more than you are there")
         }

@@ -118,9 +118,7 @@ extension Transaction {
     private func conversationWithMembers(
         _ id: ConversationID, seenBy caller: Caller, permissions: Permissions
     ) throws -> ConversationRow {
-        guard let row = try conversation(id), !row.isDeleted else { throw Access.unknown(id) }
-        guard try caller.isAdmin || permissions[.read, id.kind] == .anyone || role(of: caller.user, in: row) != nil
-        else { throw Access.unknown(id) }
+        let row = try conversation(id, seenBy: caller, permissions: permissions)
         if id.kind == .community, !id.isCommunityItself, !row.isPrivate {
             throw ChatError.invalidParameter(
                 "conversation",

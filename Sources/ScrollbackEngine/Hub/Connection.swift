@@ -33,6 +33,7 @@ package enum CloseReason: Int, Sendable {
     case replaced = 4009
     case signedOut = 4010
     case malformed = 4000
+    case protocolError = 1002
     case frameTooLarge = 1009
     /// The server restarts: come back after a random wait.
     case restarting = 1012

@@ -200,25 +200,4 @@ extension Transaction {
         else { throw Access.unknown(id) }
         return try createNamed(id)
     }
-
-    private func hasStanding(_ user: UserID, in row: ConversationRow) throws -> Bool {
-        if let member = try member(user, of: row.number), member.standing != .reader { return true }
-        guard !row.isPrivate, let community = row.id.community, let outer = try conversation(community) else {
-            return false
-        }
-        return try member(user, of: outer.number) != nil
-    }
-
-    /// Somebody's role now; absent for who is no member.
-    func role(of user: UserID, in row: ConversationRow) throws -> Role? {
-        let own = try member(user, of: row.number)
-        guard row.id.kind == .community, !row.id.isCommunityItself else {
-            return own?.standing == .member ? own?.role : nil
-        }
-        guard let community = try conversation(.community(row.id.target)), !community.isDeleted,
-            let outer = try member(user, of: community.number), outer.standing == .member
-        else { return nil }
-        guard row.isPrivate else { return outer.role }
-        return own?.standing == .member ? own.map { max($0.role, outer.role) } : nil
-    }
 }

@@ -25,7 +25,7 @@ extension Engine {
         let log = id.log.absolute(for: caller.user)
         self.log.submit(
             { [permissions] in
-                try $0.read(log, seq: seq, epoch: epoch, by: caller.user, permissions: permissions)
+                try $0.read(log, seq: seq, epoch: epoch, by: caller, permissions: permissions)
             }, completion: completion)
     }
 
@@ -80,11 +80,10 @@ extension Transaction {
     func importHistory(
         _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws -> ImportReport {
-        guard var row = try conversation(id), !row.isDeleted else { throw Access.unknown(id) }
+        var row = try conversation(id, seenBy: caller, permissions: permissions)
         let role = try role(of: caller.user, in: row)
         guard permissions[.importHistory, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-            throw role != nil || permissions[.read, id.kind] == .anyone
-                ? ChatError(.forbidden, "importing into \(id) takes more than you are there") : Access.unknown(id)
+            throw ChatError(.forbidden, "importing into \(id) takes more than you are there")
         }
         var report = ImportReport(imported: 0, skipped: 0, head: 0)
 

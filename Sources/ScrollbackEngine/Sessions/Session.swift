@@ -62,6 +62,8 @@ package final class Session: Connection {
         var isReady = false
         var waiting: [[UInt8]] = []
         var waitingBytes = 0
+        /// Whether what comes is passed over: it is about to be closed.
+        var isDeaf = false
 
         init() {
             lastHeard = Date(timeIntervalSince1970: 0)
@@ -132,6 +134,7 @@ package final class Session: Connection {
         let limit = engine.limits.frameBytes
         let step: Step = state.withLock { state in
             state.lastHeard = now
+            if state.isDeaf { return .drop }
             switch state.phase {
             case .connected: return .hello
             case .open where state.isReady: return .request
@@ -168,6 +171,11 @@ package final class Session: Connection {
         } catch {
             answer(error.ref, error.error)
         }
+    }
+
+    /// Takes no more frames; what was taken is answered.
+    package func stopTaking() {
+        state.withLock { $0.isDeaf = true }
     }
 
     /// The socket is gone.

@@ -43,6 +43,7 @@ final class Connection: @unchecked Sendable {
         var parameters = Parameters(pointer)
         bind(&parameters)
         while true {
+            errno = 0
             switch sqlite3_step(pointer) {
             case SQLITE_ROW:
                 var columns = Columns(pointer)
@@ -50,7 +51,7 @@ final class Connection: @unchecked Sendable {
             case SQLITE_DONE:
                 return
             case let code:
-                throw failure(code, statement)
+                throw failure(code, systemError: errno, statement)
             }
         }
     }
@@ -98,9 +99,12 @@ final class Connection: @unchecked Sendable {
         return made
     }
 
-    private func failure(_ code: CInt, _ statement: Statement) -> DatabaseError {
+    /// SQLite itself calls a write that found no room "full" where the system said ENOSPC, and an I/O error where a quota or
+    /// a limit on the file's size was in the way; and of a commit that failed it does not tell what the system said.
+    private func failure(_ code: CInt, systemError: CInt, _ statement: Statement) -> DatabaseError {
+        let isFull = code & 0xFF == SQLITE_IOERR && DatabaseError.meansOutOfSpace(systemError)
         let error = DatabaseError(
-            resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(database.sqliteConnection)),
+            resultCode: isFull ? .SQLITE_FULL : ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(database.sqliteConnection)),
             sql: statement.sql)
         if sqlite3_get_autocommit(database.sqliteConnection) != 0 { loss = error }
         return error

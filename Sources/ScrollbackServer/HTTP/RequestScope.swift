@@ -5,6 +5,7 @@ import NIOCore
 import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackSQLite
 import ScrollbackWire
 
 /// What every route needs: the engine, who asks, and the ways from HTTP to values and back.
@@ -14,6 +15,8 @@ struct RequestScope: Sendable {
     let allowance: SendAllowance?
     let readers: NIOThreadPool
     let metrics: ServerMetrics
+    let store: SQLiteStore
+    let readiness: Readiness
 
     // MARK: Who asks
 
@@ -71,7 +74,12 @@ struct RequestScope: Sendable {
     ///
     /// - Throws: `unsupported-media-type`, `too-large`, `malformed`.
     func json(_ request: Request) async throws(ChatError) -> JSONReader {
-        try JSONReader(try await bytes(request))
+        let reader = try JSONReader(try await bytes(request))
+        // What is not JSON is said to be that, wherever in it something else is wrong.
+        var whole = reader
+        try whole.skip()
+        try whole.end()
+        return reader
     }
 
     /// Reads the members of a body that is a JSON object; unknown ones are passed over.
@@ -132,17 +140,22 @@ struct RequestScope: Sendable {
         text.replacingOccurrences(of: "+", with: " ").removingPercentEncoding
     }
 
-    /// `limit` and `cursor` of a list.
-    func window(_ request: Request) throws(ChatError) -> (limit: Int, cursor: String?, values: [String: [String]]) {
+    /// `limit` and `cursor` of a list, and a parameter of its own; each at most once.
+    func window(
+        _ request: Request, also name: String? = nil
+    ) throws(ChatError) -> (limit: Int, cursor: String?, also: String?) {
         let values = try query(request)
+        func one(_ name: String) throws(ChatError) -> String? {
+            guard let given = values[name] else { return nil }
+            guard given.count == 1 else { throw .invalidParameter(name, "must be given once") }
+            return given[0]
+        }
         var limit = 20
-        if let text = values["limit"] {
-            guard text.count == 1, let number = Int(text[0]) else {
-                throw .invalidParameter("limit", "must be a whole number")
-            }
+        if let text = try one("limit") {
+            guard let number = Int(text) else { throw .invalidParameter("limit", "must be a whole number") }
             limit = number
         }
-        return (limit, values["cursor"]?.first, values)
+        return (limit, try one("cursor"), try name.flatMap { (name) throws(ChatError) in try one(name) })
     }
 }
 

@@ -8,9 +8,9 @@ extension Route {
     static let conversations: [Route] = [
         Route(.get, "/v1/conversations") { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
-            let (limit, cursor, values) = try scope.window(request)
+            let (limit, cursor, name) = try scope.window(request, also: "kind")
             var kind: ConversationKind?
-            if let name = values["kind"]?.first {
+            if let name {
                 guard let known = ConversationKind(rawValue: name) else {
                     throw .invalidParameter(
                         "kind", "must be one of \(ConversationKind.allCases.map(\.rawValue).joined(separator: ", "))")
@@ -57,6 +57,7 @@ extension Route {
                 default: try value.skip()
                 }
             }
+            try scope.engine.limits.check(attribute: settings.metadata, "metadata")
             let wanted = settings
             let isNew = try await scope.write { $0.putConversation(id, wanted, by: caller, completion: $1) }
             return respond(isNew ? .created : .ok) { $0.field("conversation", id) }
@@ -122,8 +123,8 @@ extension Route {
             let user = try UserID(try scope.segment("user", context))
             var role: Role?
             try await scope.object(request) { (name, value) throws(ChatError) in
-                guard name == "role", try !value.null() else { return try value.skip() }
-                role = try value.choice("role")
+                guard name == "role" else { return try value.skip() }
+                role = try value.null() ? nil : value.choice("role")
             }
             let wanted = role
             let isNew = try await scope.write { $0.putMember(user, role: wanted, of: id, by: caller, completion: $1) }

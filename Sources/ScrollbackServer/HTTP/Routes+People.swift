@@ -63,6 +63,7 @@ extension Route {
             try await scope.object(request) { (name, value) throws(ChatError) in
                 if try !fields.read(name, &value) { try value.skip() }
             }
+            try scope.engine.limits.check(attribute: fields.metadata, "metadata")
             let change = ProfileChange(name: fields.name, avatar: fields.avatar, metadata: fields.metadata)
             return answer(try await scope.write { $0.putUser(user, change, by: caller, completion: $1) })
         },

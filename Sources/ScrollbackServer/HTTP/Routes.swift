@@ -19,37 +19,51 @@ struct Route: Sendable {
     }
 
     /// Every operation there is.
-    static let all: [Route] = people + conversations + members + messages
+    static let all: [Route] = people + conversations + members + messages + operations
+}
+
+/// What there is over HTTP, and the document that says so.
+package enum Surface {
+    package static var operations: [(method: String, path: String)] { Route.all.map { ($0.method.rawValue, $0.path) } }
+    package static var document: [UInt8] { PackageResources.openapi_json }
 }
 
 /// Builds the router: the operations, one answer for methods a path does not have, one for paths that are not there.
-func makeRouter(_ routes: [Route], _ scope: RequestScope, logger: Logger) -> Router<BasicRequestContext> {
+func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequestContext> {
     let router = Router(context: BasicRequestContext.self)
-    router.add(middleware: ProblemMiddleware(metrics: scope.metrics))
-    for (path, routes) in Dictionary(grouping: routes, by: \.path) {
-        for route in routes {
-            router.on(RouterPath(route.path), method: route.method) { request, context in
-                try await route.handler(scope, request, context)
-            }
-        }
-        let allowed = Set(routes.map(\.method))
-        for method in knownMethods where !allowed.contains(method) {
-            router.on(RouterPath(path), method: method) { _, _ in
-                var response = ChatError(.methodNotAllowed, "\(path) does not have \(method)").response
-                response.headers[.allow] = allowed.map(\.rawValue).sorted().joined(separator: ", ")
-                return response
-            }
+    router.add(middleware: ProblemMiddleware(routes: routes, metrics: scope.metrics))
+    for route in routes {
+        router.on(RouterPath(route.path), method: route.method) { request, context in
+            try await route.handler(scope, request, context)
         }
     }
     return router
 }
 
-private let knownMethods: [HTTPRequest.Method] = [.get, .put, .post, .patch, .delete, .head, .options, .trace]
+extension [Route] {
+    /// The methods a path has; none where there is no such path.
+    func methods(at path: String) -> Set<HTTPRequest.Method> {
+        let segments = path.split(separator: "/")
+        var found: (literals: Int, methods: Set<HTTPRequest.Method>) = (-1, [])
+        for route in self {
+            let template = route.path.split(separator: "/")
+            guard template.count == segments.count,
+                zip(template, segments).allSatisfy({ $0.hasPrefix("{") || $0 == $1 })
+            else { continue }
+            // A path with a word where another has a name stands before it, as in the router.
+            let literals = template.count { !$0.hasPrefix("{") }
+            if literals > found.literals { found = (literals, []) }
+            if literals == found.literals { found.methods.insert(route.method) }
+        }
+        return found.methods
+    }
+}
 
 /// Turns errors into problem details, and counts.
 ///
 /// What it logs names the route and never the body, a token or a text.
 private struct ProblemMiddleware: RouterMiddleware {
+    let routes: [Route]
     let metrics: ServerMetrics
 
     func handle(
@@ -57,7 +71,7 @@ private struct ProblemMiddleware: RouterMiddleware {
         next: @concurrent (Request, BasicRequestContext) async throws -> Response
     ) async throws -> Response {
         metrics.requests.add(1)
-        let response: Response
+        var response: Response
         do {
             response = try await next(request, context)
         } catch let error as ChatError {
@@ -70,13 +84,24 @@ private struct ProblemMiddleware: RouterMiddleware {
                     ])
             }
             response = error.response
-        } catch let error as HTTPError {
-            response =
-                error.status == .notFound
-                ? ChatError(.unknownOperation, "there is nothing at this path").response
-                : ChatError(.malformed, "the request can't be read").response
+        } catch let error as HTTPError where error.status == .notFound {
+            response = unknown(request)
+        } catch {
+            response = ChatError(.malformed, "the request can't be read", cause: error).response
         }
         if response.status.code >= 500 { metrics.failedRequests.add(1) }
+        // What answers HEAD has no body (RFC 9110 section 9.3.2): the next answer would be taken to begin with it.
+        if request.method == .head { response.body = .init() }
+        if request.headers[.connection]?.lowercased() == "close" { response.headers[.connection] = "close" }
+        return response
+    }
+
+    /// No route has the path, or none has it with the method.
+    private func unknown(_ request: Request) -> Response {
+        let allowed = routes.methods(at: request.uri.path)
+        guard !allowed.isEmpty else { return ChatError(.unknownOperation, "there is nothing at this path").response }
+        var response = ChatError(.methodNotAllowed, "this path does not have \(request.method)").response
+        response.headers[.allow] = allowed.map(\.rawValue).sorted().joined(separator: ", ")
         return response
     }
 }

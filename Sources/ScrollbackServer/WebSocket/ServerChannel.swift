@@ -14,6 +14,8 @@ import ScrollbackWire
 
 /// An accepted connection: TLS if certificates are configured, then HTTP/1.1, then on `GET /v1/connect` a WebSocket.
 ///
+/// Whatever the peer does, it has half a minute to say what it wants, and a minute between requests.
+///
 /// hummingbird-websocket does this for applications that can have it; see decision 0003.
 struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
     enum Upgrade: Sendable {
@@ -39,9 +41,9 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
                 try pipeline.addHandler(NIOSSLServerHandler(context: certificates.context))
             }
             let upgrader = NIOTypedWebSocketServerUpgrader<Upgrade>(
-                maxFrameSize: frameBytes,
-                shouldUpgrade: { channel, head in
-                    channel.eventLoop.makeSucceededFuture(Self.answer(to: head))
+                maxFrameSize: frameBytes, enableAutomaticErrorHandling: false,
+                shouldUpgrade: { channel, _ in
+                    channel.eventLoop.makeSucceededFuture(["sec-websocket-protocol": ClientFrame.subprotocol])
                 },
                 upgradePipelineHandler: { channel, _ in
                     channel.eventLoop.makeCompletedFuture { try addWebSocket(to: channel) }
@@ -50,8 +52,10 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
                 upgraders: [upgrader],
                 notUpgradingCompletionHandler: { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(
-                            HTTP1ToHTTPServerCodec(secure: certificates != nil))
+                        try channel.pipeline.syncOperations.addHandlers([
+                            HTTP1ToHTTPServerCodec(secure: certificates != nil),
+                            HTTPConnectionStateHandler(idleTimeout: .seconds(60), logger: logger),
+                        ])
                         return .http(
                             try NIOAsyncChannel(
                                 wrappingChannelSynchronously: channel,
@@ -62,8 +66,10 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
             whole.enablePipelining = false
             whole.enableErrorHandling = false
             whole.enableResponseHeaderValidation = false
-            return Value(
-                upgrade: try pipeline.configureUpgradableHTTPServerPipeline(configuration: whole), channel: channel)
+            let upgrade = try pipeline.configureUpgradableHTTPServerPipeline(configuration: whole)
+            let upgrading = try pipeline.handler(type: NIOTypedHTTPServerUpgradeHandler<Upgrade>.self)
+            try pipeline.addHandler(UpgradeGate(), position: .before(upgrading))
+            return Value(upgrade: upgrade, channel: channel)
         }
     }
 
@@ -79,19 +85,12 @@ struct ServerChannel: ServerChildChannel, HTTPChannelHandler {
         }
     }
 
-    /// The headers to upgrade with; nothing where the request is for HTTP to answer.
-    private static func answer(to head: HTTPRequestHead) -> HTTPHeaders? {
-        let path = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
-        let offered = head.headers[canonicalForm: "sec-websocket-protocol"]
-        guard path == "/v1/connect", offered.contains(where: { $0 == ClientFrame.subprotocol }) else { return nil }
-        return ["sec-websocket-protocol": ClientFrame.subprotocol]
-    }
-
     private func addWebSocket(to channel: any Channel) throws -> Upgrade {
         let (raw, handler) = makeWebSocket(channel)
         let pipeline = channel.pipeline.syncOperations
         let encoder = try pipeline.handler(type: WebSocketFrameEncoder.self)
         try pipeline.addHandler(raw, position: .before(encoder))
+        try pipeline.addHandler(FrameRules())
         try pipeline.addHandler(
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 64, maxAccumulatedFrameSize: frameBytes))

@@ -70,8 +70,13 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A frame that breaks the protocol was answered with its close code by the handler before this one.
-        context.close(promise: nil)
+        if let reason = CloseReason(frameError: error) {
+            session?.close(reason)
+        } else if !(error is ByteToMessageDecoderError) {
+            // What still comes after a frame that could not be read is let go of until the peer answers the close frame:
+            // closing with unread bytes would reset the connection, and the peer might never see why.
+            context.close(promise: nil)
+        }
     }
 
     // MARK: Out

@@ -47,12 +47,22 @@ final class WebSockets: Sendable {
         return (raw, handler)
     }
 
-    func closeAll(_ reason: CloseReason) {
+    /// Closes every socket: takes no more from it, answers the sends it took, says goodbye, and waits until it is gone.
+    func drain() async {
         let sessions = state.withLock { state in
             state.isClosing = true
             return Array(state.sessions.values)
         }
-        for session in sessions { session.close(reason) }
+        for session in sessions { session.stopTaking() }
+        // What is sent is answered in the order of the log, so after this nothing is left to answer.
+        _ = try? await scope.write { (engine, completion: @escaping Engine.Completion<Void>) in
+            engine.log.submit({ _ in }, completion: completion)
+        }
+        for session in sessions { session.close(.restarting) }
+        // A peer that does not answer is given five seconds.
+        for _ in 0..<600 where state.withLock({ !$0.sessions.isEmpty }) {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
     }
 
     private func lane(for eventLoop: any EventLoop) -> EventLoopLane {

@@ -1,0 +1,16 @@
+package import Foundation
+import ScrollbackModel
+
+/// An administrator's token in `admin.key` of the data directory, which does not expire.
+package enum AdminKey {
+    private static func file(in directory: URL) -> URL { directory.appending(path: "admin.key") }
+
+    package static func exists(in directory: URL) -> Bool {
+        FileManager.default.fileExists(atPath: file(in: directory).path)
+    }
+
+    package static func write(in directory: URL, _ tokens: TokenService) async throws {
+        let key = try await tokens.token(for: "admin", isAdmin: true, lifetime: nil)
+        try PrivateFile.write(Data((key + "\n").utf8), to: file(in: directory))
+    }
+}

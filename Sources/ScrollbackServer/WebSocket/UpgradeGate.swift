@@ -1,0 +1,91 @@
+import NIOCore
+import NIOExtras
+import NIOHTTP1
+import ScrollbackModel
+import ScrollbackWire
+
+/// Decides which requests become a WebSocket. All others go on as plain HTTP without their `Upgrade` header, on which the
+/// upgrade handler would lose them: a wrong subprotocol is answered in JSON, and HTTP/2's `h2c` is passed over (RFC 9110
+/// section 7.8).
+///
+/// It also closes connections that have said nothing yet: after half a minute, or when the server stops.
+final class UpgradeGate: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum Phase { case silent, http, upgrading, webSocket }
+    private var phase = Phase.silent
+    private var patience: Scheduled<Void>?
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(30)) { context.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        patience?.cancel()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // Behind an upgraded request come the WebSocket's bytes.
+        guard phase != .webSocket else { return context.fireChannelRead(data) }
+        switch unwrapInboundIn(data) {
+        case .head(var head):
+            patience?.cancel()
+            if Self.isWebSocket(head) {
+                phase = .upgrading
+            } else {
+                phase = .http
+                if head.headers.contains(name: "upgrade") {
+                    head.headers.remove(name: "upgrade")
+                    // The parser stops after such a request, so it is the connection's last.
+                    head.headers.replaceOrAdd(name: "connection", value: "close")
+                }
+            }
+            context.fireChannelRead(wrapInboundOut(.head(head)))
+        case .body: context.fireChannelRead(data)
+        case .end:
+            if phase == .upgrading { phase = .webSocket }
+            context.fireChannelRead(data)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent, phase == .silent {
+            context.close(promise: nil)
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    /// Of what can't be read Hummingbird tells once it has the connection; before that nobody else does.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard phase == .silent, error is HTTPParserError else { return context.fireErrorCaught(error) }
+        phase = .upgrading
+        var writer = JSONWriter()
+        ChatError(.malformed, "the request can't be read").writeProblem(to: &writer)
+        let head = HTTPResponseHead(
+            version: .http1_1, status: .badRequest,
+            headers: [
+                "content-type": "application/problem+json", "content-length": "\(writer.bytes.count)",
+                "connection": "close",
+            ])
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: writer.bytes)))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        context.close(promise: nil)
+    }
+
+    /// A handshake of RFC 6455 section 4.2.1 for our path and subprotocol.
+    private static func isWebSocket(_ head: HTTPRequestHead) -> Bool {
+        let path = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
+        func offers(_ value: String, _ name: String) -> Bool {
+            head.headers[canonicalForm: name].contains { $0.lowercased() == value }
+        }
+        return path == "/v1/connect" && head.method == .GET && head.version == .http1_1
+            && offers("websocket", "upgrade") && offers("upgrade", "connection")
+            && head.headers["sec-websocket-key"].count == 1 && head.headers["sec-websocket-version"] == ["13"]
+            && head.headers[canonicalForm: "sec-websocket-protocol"].contains { $0 == ClientFrame.subprotocol }
+            && !head.headers.contains(name: "content-length") && !head.headers.contains(name: "transfer-encoding")
+    }
+}

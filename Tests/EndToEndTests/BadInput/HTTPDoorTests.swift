@@ -1,0 +1,277 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+@Suite(.smallWorld) struct HTTPDoorTests {
+    let world: SmallWorld
+    let id = UUID()
+
+    init() throws {
+        world = try SmallWorld.shared
+    }
+
+    // MARK: Methods and bodies
+
+    @Test(arguments: [
+        ("/v1/me", "GET"), ("/v1/users/fetch", "POST"), ("/v1/users/bob", "GET, PUT"),
+        ("/v1/users/bob/tokens", "DELETE"),
+        ("/v1/conversations", "GET"), ("/v1/conversations/group:crew", "DELETE, GET, PUT"),
+        ("/v1/conversations/group:crew/messages", "GET, POST"), ("/v1/connect", "GET"), ("/healthz", "GET"),
+    ])
+    func `A method that a path does not have is 405 and says which there are`(path: String, allowed: String)
+        async throws
+    {
+        for method in ["PATCH", "OPTIONS", "TRACE", "PROPFIND", "DELETE", "POST", "PUT", "GET"] {
+            guard !allowed.contains(method) else { continue }
+            let answer = try await world.alice.call(method, path)
+            #expect(answer.status == 405, "\(method) \(answer)")
+            #expect(answer.code == "method-not-allowed")
+            #expect(answer.headers["allow"] == allowed)
+        }
+    }
+
+    @Test func `What answers HEAD has no body, and the connection goes on`() async throws {
+        let connection = try await RawConnection(world.server)
+        connection.write("HEAD /v1/me HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try await connection.read(through: "\r\n\r\n").hasPrefix("HTTP/1.1 405"))
+        #expect(try await connection.answer().body == #"{"status":"ok"}"#)
+    }
+
+    @Test func `A body of another content type is 415, and without one it is taken for JSON`() async throws {
+        let path = "/v1/conversations/group:crew/messages"
+        for type in [
+            "text/plain", "application/x-www-form-urlencoded", "application/jsonx", "multipart/form-data", "x", "",
+        ] {
+            let answer = try await world.alice.call("POST", path, API.message("x", id: id), type: type)
+            #expect(answer.status == 415, "\(type): \(answer)")
+            #expect(answer.code == "unsupported-media-type")
+            #expect(answer.json.string("parameter") == "Content-Type")
+        }
+        for type in [nil, "application/json", "Application/JSON ; charset=utf-8"] {
+            let answer = try await world.alice.call("PUT", "/v1/users/alice", #"{"name":"Alice"}"#, type: type)
+            #expect(answer.status == 200, "\(type ?? "none"): \(answer)")
+        }
+    }
+
+    @Test func `What is too large is 413 with the limit, announced or not`() async throws {
+        let path = "/v1/conversations/group:crew/messages"
+        let whole = try await world.alice.call("POST", path, API.message(String(repeating: "x", count: 524_288)))
+        #expect(whole.status == 413 && whole.code == "too-large" && whole.json.int("limit") == 524_288, "\(whole)")
+        #expect(whole.json.string("parameter") == nil)
+        let content = try await world.alice.call("POST", path, API.message(String(repeating: "x", count: 131_072 - 10)))
+        #expect(content.status == 413 && content.json.int("limit") == 131_072, "\(content)")
+        #expect(content.json.string("parameter") == "content")
+        for name in ["metadata", "push", "extra"] {
+            let body = #"{"id":"\#(id)","type":"text","content":{"text":"x"},"\#(name)":{"x":"\#(pad(32_768))"}}"#
+            let answer = try await world.alice.call("POST", path, body)
+            #expect(answer.status == 413 && answer.json.int("limit") == 32_768, "\(answer)")
+            #expect(answer.json.string("parameter") == name)
+        }
+        for (path, api) in [("/v1/users/alice", world.alice), ("/v1/conversations/group:crew", world.admin)] {
+            let answer = try await api.call("PUT", path, #"{"metadata":{"x":"\#(pad(32_768))"}}"#)
+            #expect(answer.status == 413 && answer.json.int("limit") == 32_768, "\(answer)")
+            #expect(answer.json.string("parameter") == "metadata")
+        }
+
+        let connection = try await RawConnection(world.server)
+        connection.write(
+            "PUT /v1/users/alice HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(world.alice.token ?? "")\r\n"
+                + "Transfer-Encoding: chunked\r\n\r\n")
+        for _ in 0..<9 { connection.write("10000\r\n\(pad(65_536))\r\n") }
+        connection.write("0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try await connection.answer().status == 413)
+        #expect(try await connection.answer().status == 200)
+    }
+
+    private func pad(_ count: Int) -> String { String(repeating: "x", count: count) }
+
+    @Test func `The largest content is taken, and unknown members are passed over`() async throws {
+        let answer = try await world.admin.call("PUT", "/v1/conversations/group:large", "{}")
+        #expect(answer.status == 201)
+        let text = pad(131_072 - #"{"text":""}"#.utf8.count)
+        let body =
+            #"{"future":{"a":[1,{}]},"id":"\#(id)","type":"text","content":{"text":"\#(text)"},"n":7,"seq":99,"#
+            + #""metadata":{"x":"\#(pad(32_760))"},"sender":"dora","sentAt":"2001-01-01T00:00:00Z"}"#
+        let sent = try await world.admin.call("POST", "/v1/conversations/group:large/messages", body)
+        #expect(sent.status == 201, "\(sent)")
+        let read = try await world.admin.call("GET", "/v1/conversations/group:large/messages/\(id)?future=1")
+        #expect(read.json.string("sender") == "admin")
+        #expect((read.json.all["content"] as? [String: String])?["text"] == text)
+        #expect(read.json.int("seq") == 1)
+    }
+
+    @Test func `Nesting is taken to 64 and refused beyond`() async throws {
+        let path = "/v1/conversations/group:crew/messages"
+        func body(_ depth: Int) -> String {
+            let nested = String(repeating: "[", count: depth - 2) + String(repeating: "]", count: depth - 2)
+            return #"{"id":"\#(UUID())","type":"command","content":{"x":\#(nested)}}"#
+        }
+        #expect(try await world.alice.call("POST", path, body(64)).status == 201)
+        let refused = try await world.alice.call("POST", path, body(65))
+        #expect(refused.status == 400 && refused.code == "malformed", "\(refused)")
+    }
+
+    @Test func `Bytes that are not UTF-8 are malformed`() async throws {
+        for bytes: [UInt8] in [
+            [0xFF], [0x22, 0xC3, 0x28, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xC0, 0x80, 0x22],
+        ] {
+            let answer = try await world.alice.call(
+                "PUT", "/v1/users/alice", bytes: Array(#"{"name":"#.utf8) + bytes + [0x7D])
+            #expect(answer.status == 400 && answer.code == "malformed", "\(answer)")
+        }
+    }
+
+    // MARK: Page sizes that are right
+
+    @Test func `A limit of 0 gives an empty page, 100 the largest, and an empty filter value means none set`()
+        async throws
+    {
+        let path = "/v1/conversations/group:crew/messages"
+        for (query, count) in [
+            ("limit=0", 0), ("limit=100", 3), ("customTypes=", 3), ("types=notice", 0), ("senders=bob", 1),
+        ] {
+            let answer = try await world.alice.call("GET", "\(path)?\(query)")
+            #expect(answer.status == 200, "\(answer)")
+            #expect(answer.json.objects("messages").count == count, "\(query)")
+        }
+    }
+
+    @Test func `A cursor of another log is epoch-changed`() async throws {
+        let group = "/v1/conversations/group:again"
+        for _ in 0..<2 {
+            #expect(try await world.alice.call("PUT", group, "{}").status == 201)
+            _ = try await world.alice.send("a", to: "group:again")
+            _ = try await world.alice.send("b", to: "group:again")
+            let page = try await world.alice.call("GET", group + "/messages?limit=1")
+            let cursor = try #require(page.json.string("older"))
+            #expect(try await world.alice.call("GET", group + "/messages?cursor=\(cursor)").status == 200)
+            #expect(try await world.alice.call("DELETE", group).status == 204)
+            #expect(try await world.alice.call("GET", group + "/messages?cursor=\(cursor)").status == 404)
+            #expect(try await world.alice.call("PUT", group, "{}").status == 201)
+            let answer = try await world.alice.call("GET", group + "/messages?cursor=\(cursor)")
+            #expect(answer.status == 409 && answer.code == "epoch-changed", "\(answer)")
+            #expect(try await world.alice.call("DELETE", group).status == 204)
+        }
+    }
+
+    // MARK: Ids
+
+    @Test func `The same id and body is the first answer again; another body or sender is a conflict`() async throws {
+        let path = "/v1/conversations/group:reused/messages"
+        #expect(
+            try await world.admin.call("PUT", "/v1/conversations/group:reused", #"{"members":["alice","bob"]}"#).status
+                == 201)
+        let first = try await world.alice.call("POST", path, API.message("x", id: id))
+        let again = try await world.alice.call("POST", path, API.message("x", id: id))
+        #expect(first.status == 201 && again.status == 200)
+        #expect(first.text.replacing("committed", with: "duplicate") == again.text)
+        let upper = API.message("x", id: id).replacing(id.uuidString.lowercased(), with: id.uuidString)
+        #expect(try await world.alice.call("POST", path, upper).text == again.text)
+
+        for (api, body) in [
+            (world.alice, API.message("y", id: id)), (world.bob, API.message("x", id: id)),
+            (world.alice, API.message("x", id: id).replacing("}}", with: #"},"metadata":{}}"#)),
+        ] {
+            let answer = try await api.call("POST", path, body)
+            #expect(answer.status == 409 && answer.code == "conflict", "\(answer)")
+            #expect(answer.json.string("parameter") == "id")
+        }
+        #expect(try await world.alice.call("GET", path).json.objects("messages").count == 1)
+        let socket = try await TestSocket.signedIn(world.server, "bob")
+        let refused = try await socket.request(
+            #""type":"send","conversation":"group:reused","message":\#(API.message("x", id: id))"#)
+        #expect(refused.string("code") == "conflict" && refused.int("status") == 409)
+    }
+
+    // MARK: Names
+
+    @Test(arguments: [
+        String(repeating: "م", count: 64), String(repeating: "😀", count: 32), String(repeating: "x", count: 128),
+        "a/b:c%d", "%2F", "..", ".", "a b+c&d?e#f", "é", "ﷺ", "\u{200F}x", "👨‍👩‍👧‍👦",
+    ])
+    func `A name of up to 128 bytes is given back byte for byte`(name: String) async throws {
+        let segment = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        let part = name.replacing("%", with: "%25").replacing("/", with: "%2F").replacing(":", with: "%3A")
+        let conversation = "group:" + part
+        let escaped = conversation.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        let user = try await world.server.api(UserID(name))
+
+        let made = try await user.call("PUT", "/v1/conversations/\(escaped)", "{}")
+        #expect(made.status == 201, "\(made)")
+        #expect(made.json.string("conversation").map { Array($0.utf8) } == Array(conversation.utf8))
+        #expect(try await user.send("hi", to: escaped).status == 201)
+        let message = try await user.call("GET", "/v1/conversations/\(escaped)/messages").json.objects("messages").first
+        #expect((message?["sender"] as? String).map { Array($0.utf8) } == Array(name.utf8))
+        #expect((message?["conversation"] as? String).map { Array($0.utf8) } == Array(conversation.utf8))
+        #expect(
+            try await user.call("PUT", "/v1/users/\(segment)", "{}").json.string("user").map { Array($0.utf8) }
+                == Array(name.utf8))
+        #expect(try await user.call("GET", "/v1/users/\(segment)").status == 200)
+
+        let socket = try await TestSocket.signedIn(world.server, try UserID(name))
+        let page = try await socket.request(#""type":"history","conversation":"\#(conversation)""#)
+        #expect(page.objects("messages").count == 1)
+
+        if name.utf8.count == 128 {
+            let longer = (name + "x").addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            let refused = try await user.call("GET", "/v1/users/\(longer)")
+            #expect(refused.status == 422 && refused.json.string("parameter") == "user", "\(refused)")
+        }
+        #expect(try await user.call("DELETE", "/v1/conversations/\(escaped)").status == 204)
+    }
+
+    // MARK: Not there, or not visible
+
+    @Test func `What may not be seen is answered exactly like what is not there`() async throws {
+        let body = #"{"id":"\#(id)","type":"text","content":{"text":"x"}}"#
+        let pairs = [
+            ("group:strangers", "group:nobody"), ("community:far", "community:nowhere"),
+            ("community:far%2Fdefault", "community:nowhere%2Fdefault"), ("direct:dora%2Femil", "direct:dora%2Ffritz"),
+            ("system:dora%2Fpost", "system:dora%2Fbank"),
+        ]
+        #expect(try await world.admin.send("hi", to: "direct:dora%2Femil").status == 201)
+        #expect(try await world.admin.send("hi", to: "system:dora%2Fpost").status == 201)
+        let message = try #require(
+            try await world.admin.call("GET", "/v1/conversations/group:strangers/messages").json.objects("messages")
+                .first?["id"])
+        let requests: [(String, String, String?)] = [
+            ("GET", "", nil), ("DELETE", "", nil), ("GET", "/messages", nil), ("GET", "/messages/\(message)", nil),
+            ("GET", "/messages?around=id:\(message)", nil), ("POST", "/messages", body), ("GET", "/members", nil),
+            ("PUT", "/members/carol", "{}"), ("DELETE", "/members/dora", nil), ("DELETE", "/members/carol", nil),
+            ("PUT", "/read", #"{"seq":1,"epoch":"1"}"#), ("POST", "/import", #"{"messages":[]}"#),
+        ]
+        for (there, notThere) in pairs {
+            for (method, rest, body) in requests {
+                let a = try await world.carol.call(method, "/v1/conversations/\(there)\(rest)", body)
+                let b = try await world.carol.call(method, "/v1/conversations/\(notThere)\(rest)", body)
+                let isSame = a.status == b.status && a.text == b.text
+                #expect(isSame, "\(method) \(there)\(rest): \(a) but \(b)")
+                let expected = rest == "/import" ? (403, "forbidden") : (404, "unknown-conversation")
+                #expect(a.status == expected.0 && a.code == expected.1, "\(method) \(there)\(rest): \(a)")
+            }
+            // Of a group the name itself is taken, and that shows; nothing else does.
+            guard !there.hasPrefix("group:") else { continue }
+            let a = try await world.carol.call("PUT", "/v1/conversations/\(there)", "{}")
+            let b = try await world.carol.call("PUT", "/v1/conversations/\(notThere)", "{}")
+            #expect(a.status == b.status && a.code == b.code && a.status >= 400, "\(there): \(a) but \(b)")
+        }
+        let a = try await world.carol.call("GET", "/v1/communities/far/channels")
+        let b = try await world.carol.call("GET", "/v1/communities/nowhere/channels")
+        #expect(a.text == b.text && a.status == 404)
+        #expect(try await world.carol.call("PUT", "/v1/conversations/group:strangers", "{}").status == 404)
+
+        let socket = try await TestSocket.signedIn(world.server, "carol")
+        for (there, notThere) in pairs.map({ ($0.removingPercentEncoding!, $1.removingPercentEncoding!) }) {
+            for rest in [
+                #""type":"history","conversation":"NAME""#, #""type":"send","conversation":"NAME","message":\#(body)"#,
+                #""type":"read","conversation":"NAME","seq":1,"epoch":"1""#,
+                #""type":"subscribe","conversations":["NAME"]"#,
+            ] {
+                let a = try await socket.request(rest.replacing("NAME", with: there))
+                let b = try await socket.request(rest.replacing("NAME", with: notThere))
+                #expect(a.string("code") == "unknown-conversation", "\(there) \(rest)")
+                #expect(a.string("detail") == b.string("detail") && a.string("code") == b.string("code"))
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+/// One cell of the table: somebody tries something with a kind of conversation.
+struct PermissionCase: Sendable, CustomTestStringConvertible {
+    enum Role: String, CaseIterable, Sendable {
+        case none, member, moderator, owner, left, admin
+    }
+
+    var kind: String
+    var action: String
+    var statuses: [(role: Role, status: Int)]
+
+    var testDescription: String { "\(kind) \(action)" }
+
+    /// The table as people read it, with the codes of the protocol: 403 seen but not allowed, 404 not visible (or, where
+    /// somebody is to be put out, no member). What a role can't be in a kind is left out.
+    static let table: [PermissionCase] = parse(
+        """
+                                none member moderator owner left admin
+        group create            201  201    201       201   201  201
+        group read              404  200    200       200   200  200
+        group send              404  201    201       201   403  201
+        group listMembers       404  200    200       200   403  200
+        group addMember         404  403    201       201   403  201
+        group addOwner          404  403    403       201   403  201
+        group removeMember      404  403    204       204   403  204
+        group removeOwner       404  403    403       204   403  204
+        group leave             404  204    204       204   404  404
+        group changeRole        404  403    403       200   403  200
+        group changeSettings    404  403    403       200   403  200
+        group markRead          404  200    200       200   200  403
+        group delete            404  403    403       204   403  204
+        group import            403  403    403       403   403  200
+
+        community create         403  403    403       403   403  201
+        community createChannel  404  403    403       201   403  201
+        community read           404  200    200       200   200  200
+        community send           404  201    201       201   403  201
+        community listMembers    404  200    200       200   403  200
+        community listChannels   404  200    200       200   200  200
+        community addMember      404  403    201       201   403  201
+        community addOwner       404  403    403       201   403  201
+        community removeMember   404  403    204       204   403  204
+        community removeOwner    404  403    403       204   403  204
+        community leave          404  204    204       204   404  404
+        community changeRole     404  403    403       200   403  200
+        community changeSettings 403  403    403       200   403  200
+        community markRead       404  200    200       200   -    403
+        community delete         404  403    403       204   403  204
+        community import         403  403    403       403   403  200
+
+        private createChannel    404  403    403       201   403  201
+        private read             404  200    200       200   200  200
+        private send             404  201    201       201   403  201
+        private listMembers      404  200    200       200   403  200
+        private addMember        404  403    201       201   403  201
+        private removeMember     404  403    204       204   403  204
+        private leave            404  204    204       204   404  404
+        private changeRole       404  403    403       200   403  200
+        private changeSettings   404  403    403       200   403  200
+        private delete           404  403    403       204   403  204
+        private import           403  403    403       403   403  200
+
+        room create             403  -      -         -     -    201
+        room read               200  -      -         -     -    200
+        room send               201  -      -         -     -    201
+        room listMembers        403  -      -         -     -    403
+        room addMember          403  -      -         -     -    403
+        room removeMember       404  -      -         -     -    404
+        room leave              404  -      -         -     -    404
+        room changeRole         403  -      -         -     -    403
+        room changeSettings     403  -      -         -     -    200
+        room markRead           422  -      -         -     -    422
+        room delete             403  -      -         -     -    204
+        room import             403  -      -         -     -    200
+
+        direct create           403  201    -         -     -    201
+        direct read             404  200    -         -     -    200
+        direct send             404  201    -         -     -    201
+        direct listMembers      404  200    -         -     -    200
+        direct addMember        404  403    -         -     -    403
+        direct removeMember     404  403    -         -     -    403
+        direct leave            404  403    -         -     -    404
+        direct changeRole       404  403    -         -     -    403
+        direct changeSettings   403  403    -         -     -    403
+        direct markRead         404  200    -         -     -    403
+        direct delete           404  403    -         -     -    204
+        direct import           403  403    -         -     -    200
+
+        system create           403  403    -         -     -    201
+        system read             404  200    -         -     -    200
+        system send             404  403    -         -     -    201
+        system listMembers      404  200    -         -     -    200
+        system addMember        404  403    -         -     -    403
+        system leave            404  403    -         -     -    404
+        system changeRole       404  403    -         -     -    403
+        system changeSettings   403  403    -         -     -    403
+        system markRead         404  200    -         -     -    403
+        system delete           404  403    -         -     -    204
+        system import           403  403    -         -     -    200
+        """)
+
+    private static func parse(_ text: String) -> [PermissionCase] {
+        text.split(separator: "\n").dropFirst().compactMap { line in
+            let words = line.split(separator: " ").map(String.init)
+            guard words.count == 2 + Role.allCases.count else { return nil }
+            let statuses = zip(Role.allCases, words.dropFirst(2)).compactMap { role, word in
+                Int(word).map { (role, $0) }
+            }
+            return PermissionCase(kind: words[0], action: words[1], statuses: statuses)
+        }
+    }
+}
+
+@Suite(.smallWorld) struct PermissionTableTests {
+    @Test func `The table has every kind and action`() {
+        #expect(PermissionCase.table.count == 14 + 16 + 11 + 12 + 12 + 11)
+        #expect(PermissionCase.table.flatMap(\.statuses).count > 300)
+    }
+
+    @Test(arguments: PermissionCase.table)
+    func `Who may do what`(_ cell: PermissionCase) async throws {
+        for (role, status) in cell.statuses {
+            let scene = try await Scene(cell.kind, cell.action)
+            let answer = try await scene.attempt(cell.action, as: role)
+            #expect(answer.status == status, "\(cell.kind) \(cell.action) by \(role): \(answer)")
+            switch answer.status {
+            case 403: #expect(["forbidden", "not-member"].contains(answer.code), "\(role): \(answer)")
+            case 404: #expect(["unknown-conversation", "unknown-member"].contains(answer.code), "\(role): \(answer)")
+            default: break
+            }
+        }
+    }
+
+    /// A conversation made for one attempt, with somebody in each role.
+    private struct Scene {
+        let world: SmallWorld
+        /// As a segment of a path: the conversation, one that does not exist yet, and the community of a channel.
+        let name: String
+        let fresh: String
+        let community: String?
+        /// Somebody who can be put out or given a role, and an owner.
+        let member: String
+        let owner: String
+        let tag: String
+
+        init(_ kind: String, _ action: String) async throws {
+            world = try SmallWorld.shared
+            let tag = UUID().uuidString.prefix(8).lowercased()
+            self.tag = tag
+            let people = ["member", "moderator", "owner", "left", "extra", "boss"].map { "\($0)-\(tag)" }
+            let list = #"{"members":[\#(people.map { "\"\($0)\"" }.joined(separator: ","))]}"#
+            (member, owner) = kind == "direct" || kind == "system" ? ("peer-\(tag)", "") : (people[4], people[5])
+            switch kind {
+            case "group": (name, fresh, community) = ("group:\(tag)", "group:new-\(tag)", nil)
+            case "room": (name, fresh, community) = ("room:\(tag)", "room:new-\(tag)", nil)
+            case "community":
+                (name, fresh, community) = ("community:\(tag)", "community:new-\(tag)", "community:\(tag)")
+            case "private":
+                (name, fresh, community) = ("community:\(tag)%2Fp", "community:\(tag)%2Fnew", "community:\(tag)")
+            case "direct": (name, fresh, community) = ("direct:member-\(tag)%2Fpeer-\(tag)", "", nil)
+            default: (name, fresh, community) = ("system:member-\(tag)%2Fpeer-\(tag)", "", nil)
+            }
+            if let community { try await expect("PUT", community, list) }
+            if fresh.isEmpty {
+                if action != "create" { _ = try await world.admin.send("hi", to: name) }
+                return
+            }
+            if kind == "private" {
+                try await expect("PUT", name, String(list.dropLast()) + #","private":true}"#)
+            } else if community == nil {
+                try await expect("PUT", name, kind == "room" ? "{}" : list)
+            }
+            try await expect("POST", name + "/messages", API.message("hi"))
+            guard kind != "room" else { return }
+            try await expect("PUT", name + "/members/moderator-\(tag)", #"{"role":"moderator"}"#)
+            try await expect("PUT", name + "/members/owner-\(tag)", #"{"role":"owner"}"#)
+            try await expect("PUT", name + "/members/\(owner)", #"{"role":"owner"}"#)
+            try await expect("DELETE", name + "/members/left-\(tag)", nil)
+            if kind == "private", action == "createChannel" {
+                // Channels are made by owners of the community.
+                try await expect("PUT", "community:\(tag)/members/owner-\(tag)", #"{"role":"owner"}"#)
+            }
+        }
+
+        private func expect(_ method: String, _ path: String, _ body: String?) async throws {
+            let answer = try await world.admin.call(method, "/v1/conversations/\(path)", body)
+            try #require(answer.status < 300, "\(method) \(path): \(answer)")
+        }
+
+        func attempt(_ action: String, as role: PermissionCase.Role) async throws -> Answer {
+            let user = role == .admin ? "admin" : "\(role.rawValue)-\(tag)"
+            let api = try await world.server.api(UserID(user), isAdmin: role == .admin)
+            let path = "/v1/conversations/\(name)"
+            switch action {
+            case "create": return try await api.call("PUT", "/v1/conversations/\(fresh.isEmpty ? name : fresh)", "{}")
+            case "createChannel":
+                return try await api.call("PUT", "/v1/conversations/\(community ?? "")%2Fnew", #"{"private":true}"#)
+            case "read":
+                let answer = try await api.call("GET", path)
+                let page = try await api.call("GET", path + "/messages")
+                #expect(answer.status == page.status, "\(answer) but \(page)")
+                return page
+            case "send": return try await api.send("hello", to: name)
+            case "listMembers": return try await api.call("GET", path + "/members")
+            case "listChannels": return try await api.call("GET", "/v1/communities/\(tag)/channels")
+            case "addMember":
+                if name.contains("%2Fp"), let community {
+                    // Among the community's members first.
+                    try await expect("PUT", community + "/members/another", "{}")
+                }
+                return try await api.call("PUT", path + "/members/another", "{}")
+            case "addOwner": return try await api.call("PUT", path + "/members/another", #"{"role":"owner"}"#)
+            case "removeMember": return try await api.call("DELETE", path + "/members/\(member)")
+            case "removeOwner": return try await api.call("DELETE", path + "/members/\(owner)")
+            case "leave": return try await api.call("DELETE", path + "/members/\(user)")
+            case "changeRole": return try await api.call("PUT", path + "/members/\(member)", #"{"role":"moderator"}"#)
+            case "changeSettings": return try await api.call("PUT", path, #"{"name":"new"}"#)
+            case "markRead":
+                let head = try await world.admin.call("GET", path + "/messages").json
+                return try await api.call(
+                    "PUT", path + "/read", #"{"seq":1,"epoch":"\#(head.string("epoch") ?? "1")"}"#)
+            case "delete": return try await api.call("DELETE", path)
+            case "import": return try await api.call("POST", path + "/import", #"{"messages":[]}"#)
+            default:
+                Issue.record("there is no action \(action)")
+                return Answer(status: 0, headers: [:], bytes: [])
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+/// A frame after the welcome that must be refused, and how.
+struct BadFrame: Sendable, CustomTestStringConvertible {
+    var frame: String
+    var code: String
+    var parameter: String?
+
+    init(_ frame: String, _ code: String, _ parameter: String? = nil) {
+        self.frame = frame
+        self.code = code
+        self.parameter = parameter
+    }
+
+    var testDescription: String { "\(frame.prefix(90)) → \(code) \(parameter ?? "")" }
+}
+
+@Suite(.smallWorld) struct SocketDoorTests {
+    let world: SmallWorld
+
+    init() throws {
+        world = try SmallWorld.shared
+    }
+
+    // MARK: The handshake
+
+    @Test(arguments: [
+        "", "Sec-WebSocket-Protocol: x\r\n", "Sec-WebSocket-Protocol: scrollback.v2.json, chat\r\n",
+        "Sec-WebSocket-Protocol: SCROLLBACK.V1.JSON\r\n",
+        "Sec-WebSocket-Protocol: scrollback.v1.json\r\nSec-WebSocket-Version: 8\r\n",
+    ])
+    func `An upgrade with a wrong or no subprotocol is answered 400`(headers: String) async throws {
+        let connection = try await RawConnection(world.server)
+        connection.upgrade(headers)
+        let answer = try await connection.answer()
+        #expect(answer.status == 400)
+        #expect(answer.body.contains(#""code":"malformed""#) && answer.body.contains("Sec-WebSocket-Protocol"))
+        #expect(answer.head.lowercased().contains("connection: close"))
+        try await eventually("it is closed") { connection.isClosed ? true : nil }
+    }
+
+    @Test func `The subprotocol may be one of several`() async throws {
+        for headers in ["x, scrollback.v1.json", "scrollback.v1.json,x"] {
+            let connection = try await RawConnection(world.server)
+            connection.upgrade("Sec-WebSocket-Protocol: \(headers)\r\n")
+            let head = try await connection.read(through: "\r\n\r\n").lowercased()
+            #expect(head.hasPrefix("http/1.1 101") && head.contains("sec-websocket-protocol: scrollback.v1.json\r\n"))
+        }
+    }
+
+    @Test func `An upgrade anywhere else, or to anything else, is plain HTTP`() async throws {
+        let elsewhere = try await RawConnection(world.server)
+        elsewhere.upgrade(path: "/healthz")
+        #expect(try await elsewhere.answer().status == 200)
+        let http2 = try await RawConnection(world.server)
+        http2.write(
+            "POST /v1/users/fetch HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+                + "HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\nAuthorization: Bearer \(world.alice.token ?? "")\r\n"
+                + "Content-Length: 19\r\n\r\n" + #"{"users":["alice"]}"#)
+        #expect(try await http2.answer().status == 200)
+        let get = try await world.alice.call("GET", "/v1/connect")
+        #expect(get.status == 400 && get.code == "malformed")
+    }
+
+    // MARK: The first frame
+
+    @Test(arguments: [
+        "nonsense", "", "[]", "7", "{}", #"{"type":"ping","ref":1}"#, #"{"type":"hello"}"#,
+        #"{"type":"hello","token":"x"}"#, #"{"type":"hello","token":7,"device":"d"}"#,
+        #"{"type":"hello","token":"x","device":""}"#, #"{"type":"hello","token":"x","device":"a\u0000b"}"#,
+    ])
+    func `Anything but a good hello first is closed with 4001`(frame: String) async throws {
+        let socket = try await TestSocket.open(world.server.url)
+        socket.send(frame)
+        #expect(try await socket.closed() == 4001)
+    }
+
+    @Test func `A second hello is refused, and the connection goes on`() async throws {
+        let socket = try await TestSocket.signedIn(world.server, "alice")
+        socket.send(#"{"type":"hello","token":"\#(world.alice.token ?? "")","device":"e"}"#)
+        let answer = try await socket.next()
+        #expect(answer.string("type") == "error" && answer.string("code") == "malformed")
+        #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
+    }
+
+    @Test func `What is sent behind the hello at once is answered after the welcome, in order`() async throws {
+        let socket = try await TestSocket.open(world.server.url)
+        socket.send(#"{"type":"hello","token":"\#(world.alice.token ?? "")","device":"eager"}"#)
+        for reference in 1...20 { socket.send(#"{"type":"ping","ref":\#(reference)}"#) }
+        #expect(try await socket.next().string("type") == "welcome")
+        for reference in 1...20 { #expect(try await socket.next().int("ref") == reference) }
+    }
+
+    @Test func `A device that connects again replaces its first connection with 4009`() async throws {
+        let first = try await TestSocket.signedIn(world.server, "alice", device: "phone")
+        let other = try await TestSocket.signedIn(world.server, "alice", device: "laptop")
+        let second = try await TestSocket.signedIn(world.server, "alice", device: "phone")
+        #expect(try await first.closed() == 4009)
+        for socket in [other, second] {
+            #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
+        }
+    }
+
+    // MARK: Frames
+
+    @Test(
+        arguments: [
+            (2, [1, 2, 3], true, true, 0, 1003),  // binary
+            (1, [0x7B], true, false, 0, 1002),  // not masked
+            (3, [1], true, true, 0, 1002), (11, [], true, true, 0, 1002),  // opcodes nobody agreed on
+            (1, [0x7B], true, true, 0x40, 1002), (1, [0x7B], true, true, 0x10, 1002),  // bits nobody agreed on
+            (9, [UInt8](repeating: 1, count: 126), true, true, 0, 1002), (9, [1], false, true, 0, 1002),  // control frames
+            (0, [1], true, true, 0, 1002),  // goes on with nothing
+            (1, [UInt8](repeating: 0x20, count: 524_289), true, true, 0, 1009),  // too large
+        ] as [(UInt8, [UInt8], Bool, Bool, UInt8, Int)])
+    func `A frame that breaks the rules closes the connection with its code`(
+        opcode: UInt8, payload: [UInt8], isFinal: Bool, isMasked: Bool, reserved: UInt8, code: Int
+    ) async throws {
+        for isSignedIn in [false, true] {
+            let connection = try await RawConnection.webSocket(world.server)
+            if isSignedIn {
+                connection.frame(
+                    1, Array(#"{"type":"hello","token":"\#(world.bob.token ?? "")","device":"\#(UUID())"}"#.utf8))
+                _ = try await connection.read(through: "welcome")
+                _ = try await connection.read(through: "}}")
+            }
+            connection.frame(opcode, payload, isFinal: isFinal, isMasked: isMasked, reserved: reserved)
+            #expect(try await connection.closeCode() == code)
+        }
+    }
+
+    @Test func `A message too large in fragments is closed with 1009, one that fits is read`() async throws {
+        let large = try await RawConnection.webSocket(world.server)
+        for index in 0..<3 {
+            large.frame(index == 0 ? 1 : 0, [UInt8](repeating: 0x20, count: 262_144), isFinal: index == 2)
+        }
+        #expect(try await large.closeCode() == 1009)
+        let many = try await RawConnection.webSocket(world.server)
+        for index in 0..<100 { many.frame(index == 0 ? 1 : 0, [0x20], isFinal: false) }
+        #expect(try await many.closeCode() == 1009)
+
+        let fits = try await RawConnection.webSocket(world.server)
+        let hello = Array(#"{"type":"hello","token":"\#(world.bob.token ?? "")","device":"fragments"}"#.utf8)
+        for index in 0..<4 {
+            let part = hello[hello.count * index / 4..<hello.count * (index + 1) / 4]
+            fits.frame(index == 0 ? 1 : 0, Array(part), isFinal: index == 3)
+            fits.frame(9, [UInt8(index)])
+        }
+        _ = try await fits.read(through: "welcome")
+    }
+
+    // MARK: Requests
+
+    private static let id = "0198f3c2-7c1e-7000-8000-0123456789ab"
+    private static let message = #""message":{"id":"\#(id)","type":"text","content":{"text":"x"}}"#
+    private static let crew = #""conversation":"group:crew""#
+
+    private static let shapes: [BadFrame] = [
+        .init("nonsense", "malformed"), .init("", "malformed"), .init(#"{"type":"ping","ref":1"#, "malformed"),
+        .init("[]", "invalid-parameter", "body"), .init("{}", "malformed", "type"),
+        .init(#"{"ref":1}"#, "malformed", "type"),
+        .init(#"{"type":7,"ref":1}"#, "invalid-parameter", "type"),
+        .init(#"{"type":"dance","ref":1}"#, "unknown-operation", "type"),
+        .init(#"{"type":"ping"}"#, "invalid-parameter", "ref"),
+        .init(#"{"type":"ping","ref":"1"}"#, "invalid-parameter", "ref"),
+        .init(#"{"type":"ping","ref":1,"x":\#(String(repeating: "[", count: 65))"#, "malformed"),
+        .init(#"{"type":"activity","ref":1}"#, "invalid-parameter", "active"),
+        .init(#"{"type":"activity","ref":1,"active":1}"#, "invalid-parameter", "active"),
+        .init(#"{"type":"token","ref":1}"#, "invalid-parameter", "token"),
+    ]
+
+    private static let sends: [BadFrame] = [
+        .init(#"{"type":"send","ref":1,\#(crew)}"#, "invalid-parameter", "message"),
+        .init(#"{"type":"send","ref":1,\#(message)}"#, "invalid-parameter", "conversation"),
+        .init(#"{"type":"send","ref":1,"conversation":"crew",\#(message)}"#, "invalid-parameter", "conversation"),
+        .init(
+            #"{"type":"send","ref":1,"conversation":"group:e\u0301",\#(message)}"#, "invalid-parameter", "conversation"),
+        .init(
+            #"{"type":"send","ref":1,"conversation":"group:a\u0007",\#(message)}"#, "invalid-parameter", "conversation"),
+        .init(#"{"type":"send","ref":1,\#(crew),"message":[]}"#, "invalid-parameter", "message"),
+        .init(#"{"type":"send","ref":1,\#(crew),"message":{}}"#, "invalid-parameter", "type"),
+        .init(
+            #"{"type":"send","ref":1,\#(crew),"message":{"id":"7","type":"text","content":{"text":"x"}}}"#,
+            "invalid-parameter", "id"),
+        .init(
+            #"{"type":"send","ref":1,\#(crew),"message":{"id":"\#(id)","type":"text","content":{"text":"\#(String(repeating: "x", count: 131_072))"}}}"#,
+            "too-large", "content"),
+    ]
+
+    private static let reads: [BadFrame] = [
+        (#""seq":4,"epoch":"EPOCH""#, "invalid-parameter", "seq"),
+        (#""seq":-1,"epoch":"EPOCH""#, "invalid-parameter", "seq"),
+        (#""seq":"1","epoch":"EPOCH""#, "invalid-parameter", "seq"),
+        (#""seq":1,"epoch":1"#, "invalid-parameter", "epoch"),
+        (#""seq":1"#, "invalid-parameter", "epoch"), (#""epoch":"EPOCH""#, "invalid-parameter", "seq"),
+        (#""seq":1,"epoch":"1""#, "epoch-changed", "epoch"),
+    ].map { .init(#"{"type":"read","ref":1,\#(crew),\#($0.0)}"#, $0.1, $0.2) }
+
+    private static let pages: [BadFrame] = [
+        (#""limit":101"#, "limit"), (#""limit":-1"#, "limit"), (#""limit":"abc""#, "limit"), (#""limit":1.5"#, "limit"),
+        (#""limit":[1]"#, "limit"), (#""before":"seq:0""#, "before"), (#""before":"now""#, "before"),
+        (#""before":{}"#, "before"), (#""before":"seq:1","after":"seq:1""#, "after"), (#""from":"seq:1""#, "to"),
+        (#""around":"seq:1","limit":3"#, "limit"), (#""around":"seq:1","beforeLimit":101"#, "beforeLimit"),
+        (#""cursor":"x""#, "cursor"), (#""cursor":"x","sort":"newestFirst""#, "cursor"), (#""sort":"up""#, "sort"),
+        (#""types":[]"#, "types"), (#""types":[7]"#, "types"), (#""senders":["\u0000"]"#, "senders"),
+        (#""mentionsMe":1"#, "mentionsMe"), (#""types":["\#(String(repeating: "x", count: 65))"]"#, "types"),
+    ].map { .init(#"{"type":"history","ref":1,\#(crew),\#($0.0)}"#, "invalid-parameter", $0.1) }
+
+    private static let syncs: [BadFrame] = [
+        (#""limit":101"#, "limit"), (#""limit":0"#, "limit"), (#""limit":-1"#, "limit"), (#""limit":"1""#, "limit"),
+        (#""cursor":"x""#, "cursor"), (#""cursor":"1.2.99999999999999999999""#, "cursor"), (#""cursor":7"#, "cursor"),
+        (#""positions":{}"#, "positions"), (#""positions":[{}]"#, "conversation"),
+        (#""positions":[{"conversation":"group:crew","epoch":"1","seq":-1}]"#, "seq"),
+        (#""positions":[{"conversation":"group:crew","epoch":"x","seq":1}]"#, "epoch"),
+        (
+            #""positions":[\#((0...100).map { _ in #"{"conversation":"group:crew","epoch":"1","seq":1}"# }.joined(separator: ","))]"#,
+            "positions"
+        ),
+    ].map { .init(#"{"type":"sync","ref":1,\#($0.0)}"#, "invalid-parameter", $0.1) }
+
+    private static let subscriptions: [BadFrame] = [
+        .init(#"{"type":"subscribe","ref":1}"#, "invalid-parameter", "conversations"),
+        .init(#"{"type":"subscribe","ref":1,"conversations":["x"]}"#, "invalid-parameter", "conversation"),
+        .init(
+            #"{"type":"subscribe","ref":1,"conversations":["group:crew","group:strangers"]}"#, "unknown-conversation"),
+        .init(
+            #"{"type":"subscribe","ref":1,"conversations":[\#((0...500).map { #""group:g\#($0)""# }.joined(separator: ","))]}"#,
+            "invalid-parameter", "conversations"),
+        .init(#"{"type":"unsubscribe","ref":1,"conversations":7}"#, "invalid-parameter", "conversations"),
+        .init(#"{"type":"history","ref":1,"conversation":"group:crew","around":"id:\#(id)"}"#, "unknown-message", "around"),
+    ]
+
+    @Test(arguments: [shapes, sends, reads, pages, syncs, subscriptions])
+    func `A bad frame is answered with its code, naming what is wrong, and the connection goes on`(
+        _ frames: [BadFrame]
+    ) async throws {
+        let socket = try await TestSocket.signedIn(world.server, "alice")
+        for frame in frames {
+            socket.send(frame.frame.replacing("EPOCH", with: world.epoch))
+            let answer = try await socket.next { $0.string("type") != "head" }
+            #expect(answer.string("type") == "error", "\(frame.testDescription)")
+            #expect(answer.string("code") == frame.code, "\(frame.testDescription): \(answer.all)")
+            #expect(answer.string("parameter") == frame.parameter, "\(frame.testDescription): \(answer.all)")
+            if frame.frame.contains(#""ref":1,"#), frame.code != "malformed" { #expect(answer.int("ref") == 1) }
+        }
+        #expect(try await socket.request(#""type":"ping","future":[{}]"#).string("type") == "result")
+    }
+
+    @Test func `Unknown members of a frame are passed over, and what is not subscribed can be unsubscribed`()
+        async throws
+    {
+        let socket = try await TestSocket.signedIn(world.server, "alice")
+        let page = try await socket.request(#""type":"history","future":{"a":1},"conversation":"group:crew","limit":0"#)
+        #expect(page.objects("messages").isEmpty && page.int("head") == 3)
+        let answer = try await socket.request(
+            #""type":"unsubscribe","conversations":["group:strangers","room:nowhere"]"#)
+        #expect(answer.string("type") == "result")
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackServer
+import Testing
+
+/// Tokens that are no good, at both doors.
+@Suite(.smallWorld) struct TokenTests {
+    let world: SmallWorld
+
+    init() throws {
+        world = try SmallWorld.shared
+    }
+
+    private func part(_ json: String) -> String {
+        Data(json.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+            "=", with: "")
+    }
+
+    @Test func `No token, and one that nobody here signed, is invalid-token; over the socket 4001`() async throws {
+        let good = try await world.server.token("alice")
+        let parts = good.split(separator: ".").map(String.init)
+        let other = try RunningServer.makeFolder()
+        defer { try? FileManager.default.removeItem(at: other) }
+        let foreign = try await TokenService(directory: other).token(for: "alice", isAdmin: true, lifetime: nil)
+        let claims = #"{"sub":"alice","scopes":["admin"],"iat":1}"#
+        let kid = try #require(
+            String(data: Data(base64Encoded: pad(parts[0])) ?? Data(), encoding: .utf8).flatMap { header in
+                header.firstMatch(of: /"kid":"([^"]+)"/).map { String($0.1) }
+            })
+        let bad = [
+            "", "x", "a.b.c", "...", String(good.dropLast(2)), good + "x", "\(parts[0]).\(parts[1]).",
+            "\(parts[0]).\(part(claims)).\(parts[2])", "\(part(#"{"alg":"none","typ":"JWT"}"#)).\(part(claims)).",
+            "\(part(#"{"alg":"none","kid":"\#(kid)"}"#)).\(part(claims)).\(parts[2])",
+            "\(part(#"{"alg":"HS256","kid":"nobody"}"#)).\(parts[1]).\(parts[2])", foreign,
+            String(repeating: "x", count: 20_000),
+        ]
+        for token in bad {
+            let answer = try await API(server: world.server.url, token: token).call("GET", "/v1/me")
+            #expect(answer.status == 401 && answer.code == "invalid-token", "\(token.prefix(60)): \(answer)")
+            #expect(answer.headers["www-authenticate"] == "Bearer")
+            #expect(try await close(hello: token) == 4001, "\(token.prefix(60))")
+        }
+        for header in ["", "Bearer", "Bearer ", "Basic YTpi", good, "Bearer \(good) x", "Token \(good)"] {
+            let answer = try await API(server: world.server.url).call(
+                "GET", "/v1/me", headers: ["Authorization": header])
+            #expect(answer.status == 401 && answer.code == "invalid-token", "\(header.prefix(20)): \(answer)")
+        }
+        let answer = try await API(server: world.server.url).call("GET", "/v1/me")
+        #expect(answer.status == 401 && answer.code == "invalid-token")
+        #expect(
+            try await API(server: world.server.url).call("GET", "/v1/me", headers: ["Authorization": "bearer \(good)"])
+                .status == 200)
+    }
+
+    private func pad(_ base64: String) -> String {
+        let text = base64.replacing("-", with: "+").replacing("_", with: "/")
+        return text + String(repeating: "=", count: (4 - text.count % 4) % 4)
+    }
+
+    private func close(hello token: String) async throws -> Int? {
+        let socket = try await TestSocket.open(world.server.url)
+        socket.send(#"{"type":"hello","token":"\#(token)","device":"d"}"#)
+        return try await socket.closed()
+    }
+
+    @Test func `An expired token is token-expired; over the socket 4003, also when it expires there`() async throws {
+        let expired = try await world.server.token("alice", lifetime: 60, madeAt: Date(timeIntervalSinceNow: -61))
+        let answer = try await API(server: world.server.url, token: expired).call("GET", "/v1/me")
+        #expect(answer.status == 401 && answer.code == "token-expired", "\(answer)")
+        #expect(try await close(hello: expired) == 4003)
+
+        let short = try await world.admin.call("POST", "/v1/tokens", #"{"user":"alice","expiresIn":1}"#)
+        let token = try #require(short.json.string("token"))
+        let socket = try await TestSocket.signedIn(world.server, "alice", token: token)
+        #expect(try await socket.closed(within: 12) == 4003)
+        #expect(try await API(server: world.server.url, token: token).call("GET", "/v1/me").code == "token-expired")
+    }
+
+    @Test func `Revoking tokens closes with 4010 and refuses them from then on, and new ones are good`() async throws {
+        let api = try await world.server.api("erin")
+        let socket = try await TestSocket.signedIn(world.server, "erin", token: api.token)
+        let other = try await TestSocket.signedIn(world.server, "alice")
+        #expect(try await api.call("DELETE", "/v1/users/erin/tokens").code == "forbidden")
+        #expect(try await world.admin.call("DELETE", "/v1/users/erin/tokens").status == 204)
+        #expect(try await socket.closed() == 4010)
+        let answer = try await api.call("GET", "/v1/me")
+        #expect(answer.status == 401 && answer.code == "token-revoked", "\(answer)")
+        #expect(try await close(hello: api.token ?? "") == 4001)
+        #expect(try await world.server.api("erin").call("GET", "/v1/me").status == 200)
+        #expect(try await other.request(#""type":"ping""#).string("type") == "result")
+    }
+
+    @Test func `A fresh token over the socket must be good, and the same user's`() async throws {
+        let token = try await world.server.token("alice", lifetime: 3)
+        let socket = try await TestSocket.signedIn(world.server, "alice", token: token)
+        for (token, code) in [
+            ("x", "invalid-token"), (try await world.server.token("bob"), "forbidden"),
+            (
+                try await world.server.token("alice", lifetime: 60, madeAt: Date(timeIntervalSinceNow: -61)),
+                "token-expired"
+            ),
+        ] {
+            let answer = try await socket.request(#""type":"token","token":"\#(token)""#)
+            #expect(answer.string("code") == code)
+        }
+        let fresh = try await world.server.token("alice")
+        #expect(try await socket.request(#""type":"token","token":"\#(fresh)""#).string("type") == "result")
+        // Time is looked at every five seconds: past the old token's end, and a look later, it is still open.
+        try await Task.sleep(for: .seconds(8.5))
+        #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
+    }
+
+    @Test func `What takes an administrator is forbidden to others`() async throws {
+        for (method, path, body) in [
+            ("POST", "/v1/tokens", #"{"user":"alice","scopes":["admin"]}"#), ("DELETE", "/v1/users/alice/tokens", nil),
+            ("PUT", "/v1/users/bob", "{}"), ("POST", "/v1/conversations/group:crew/import", #"{"messages":[]}"#),
+        ] as [(String, String, String?)] {
+            let answer = try await world.alice.call(method, path, body)
+            #expect(answer.status == 403 && answer.code == "forbidden", "\(path): \(answer)")
+        }
+    }
+}

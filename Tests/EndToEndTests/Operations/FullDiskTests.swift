@@ -1,0 +1,60 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+@Suite struct FullDiskServerTests {
+    /// A limit on the size of files stands for a disk without room: the kernel refuses to make a file larger. It works
+    /// wherever tests run, and is lifted while the server does.
+    @Test
+    func `On a full disk sends are 503 storage-full, reads go on, and with room again sends do, without a restart`()
+        async throws
+    {
+        let server = try await RunningServer.start(
+            ["--send-rate", "0"], shell: "trap '' XFSZ; ulimit -S -f \(3 * 1024 * 2)")
+        let alice = try await server.api("alice")
+        let socket = try await TestSocket.signedIn(server, "alice")
+        let text = String(repeating: "x", count: 100_000)
+
+        var stored = 0
+        var refusal: Answer?
+        while refusal == nil, stored < 100 {
+            let answer = try await alice.send(text, to: "direct:bob")
+            if answer.status == 201 { stored += 1 } else { refusal = answer }
+        }
+        let refused = try #require(refusal)
+        #expect(stored > 5)
+        #expect(refused.status == 503 && refused.code == "storage-full", "\(refused)")
+        #expect(refused.json.all["temporary"] as? Bool == true)
+        #expect(Int(refused.headers["retry-after"] ?? "") == 5)
+        let frame = try await socket.request(
+            #""type":"send","conversation":"direct:bob","message":\#(API.message(text))"#)
+        #expect(frame.string("code") == "storage-full" && frame.int("retryAfter") == 5, "\(frame.all)")
+
+        // Reads, and what needs no room.
+        let page = try await alice.call("GET", "/v1/conversations/direct:bob/messages?limit=100")
+        #expect(page.status == 200 && page.json.objects("messages").count == stored)
+        #expect(try await alice.call("GET", "/readyz").status == 200)
+        #expect(
+            try await socket.request(#""type":"history","conversation":"direct:bob","limit":1"#).int("head") == stored)
+        let metrics = try await alice.call("GET", "/metrics").text
+        #expect(
+            metrics.contains("scrollback_failed_commits_total ")
+                && !metrics.contains("scrollback_failed_commits_total 0\n"))
+
+        let lifted = Process()
+        lifted.executableURL = URL(filePath: "/usr/bin/env")
+        lifted.arguments = ["prlimit", "--pid", "\(server.pid)", "--fsize=unlimited:"]
+        try lifted.run()
+        lifted.waitUntilExit()
+        try #require(lifted.terminationStatus == 0, "this test takes the program prlimit (util-linux)")
+
+        let again = try await alice.send("there is room", to: "direct:bob")
+        #expect(again.status == 201 && again.json.int("seq") == stored + 1, "\(again)")
+        #expect(
+            try await socket.request(#""type":"send","conversation":"direct:bob","message":\#(API.message(text))"#)
+                .int("seq") == stored + 2)
+        #expect(try await server.terminate() == 0)
+        let verdict = try await RunningServer.command(["verify", server.data.path])
+        #expect(verdict.code == 0, "\(verdict)")
+    }
+}

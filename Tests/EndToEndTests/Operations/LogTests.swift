@@ -1,0 +1,50 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+@Suite struct LogPrivacyTests {
+    @Test func `Whatever is logged, it is never what people say, nor a token`() async throws {
+        let server = try await RunningServer.start(["--log-level", "trace", "--send-rate", "5", "--send-burst", "5"])
+        let secret = "sesame-\(UUID().uuidString)"
+        let api = try await server.api("alice")
+        let token = try #require(api.token)
+        let body =
+            #"{"id":"\#(UUID())","type":"text","content":{"text":"\#(secret)"},"metadata":{"x":"\#(secret)"},"#
+            + #""extra":"\#(secret)","customType":"\#(secret)","push":{"title":"\#(secret)"},"#
+            + #""mentions":{"everyone":true,"pushText":"\#(secret)"}}"#
+        let path = "/v1/conversations/direct:bob/messages"
+        #expect(try await api.call("POST", path, body).status == 201)
+        // What fails is where logs talk.
+        for broken in [
+            body + "x", String(body.dropLast()), body.replacing(#""text","#, with: #""\#(secret) ","#), "\"\(secret)",
+        ] {
+            #expect(try await api.call("POST", path, broken).status >= 400)
+        }
+        #expect(
+            try await api.call("PUT", "/v1/users/alice", #"{"name":"\#(secret)","metadata":{"x":"\#(secret)"}}"#).status
+                == 200)
+        for _ in 0..<8 { _ = try await api.send(secret, to: "direct:bob") }
+        _ = try await api.call("GET", path + "?before=\(secret)")
+        let forged = String(token.dropLast(4)) + "AAAA"
+        for bad in [forged, secret] { _ = try await API(server: server.url, token: bad).call("GET", "/v1/me") }
+
+        let socket = try await TestSocket.signedIn(server, "bob", token: try await server.token("bob"))
+        _ = try await socket.request(#""type":"send","conversation":"direct:alice","message":\#(API.message(secret))"#)
+        socket.send("\"\(secret)")
+        socket.send(#"{"type":"\#(secret)","ref":1}"#)
+        _ = try await socket.request(#""type":"token","token":"\#(forged)""#)
+        let bad = try await TestSocket.open(server.url)
+        bad.send(#"{"type":"hello","token":"\#(forged)","device":"\#(secret)"}"#)
+        _ = try await bad.closed()
+        let raw = try await RawConnection(server)
+        raw.write("GET /v1/me?\(secret) HTTP/1.1\r\nAuthorization: Bearer \(token)\r\n\(secret)\r\n\r\n")
+        try await eventually("it is closed") { raw.isClosed ? true : nil }
+        #expect(try await server.terminate() == 0)
+
+        let log = server.log
+        #expect(log.contains(" trace ") && log.contains(" debug "), "the level was not taken")
+        for word in [secret, token, forged, String(token.suffix(20)), "Bearer"] {
+            #expect(!log.contains(word), "the log holds \(word.prefix(12))…")
+        }
+    }
+}

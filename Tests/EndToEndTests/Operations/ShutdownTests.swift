@@ -1,0 +1,116 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+@Suite struct ShutdownTests {
+    @Test func `SIGTERM closes sockets with 1012, silent and idle connections too, and ends with 0`() async throws {
+        let server = try await RunningServer.start()
+        let socket = try await TestSocket.signedIn(server, "alice")
+        let unnamed = try await TestSocket.open(server.url)
+        let silent = try await RawConnection(server)
+        let idle = try await RawConnection(server)
+        idle.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try await idle.answer().status == 200)
+        let start = ContinuousClock.now
+        server.signal(SIGTERM)
+        #expect(try await socket.closed() == 1012)
+        #expect(try await unnamed.closed() == 1012)
+        #expect(try await server.waitForEnd() == 0)
+        #expect(ContinuousClock.now - start < .seconds(3))
+        try await eventually("they are closed") { silent.isClosed && idle.isClosed ? true : nil }
+    }
+
+    @Test func `While it drains it is not ready, and takes no new sockets`() async throws {
+        let server = try await RunningServer.start()
+        // A peer that does not answer the close frame keeps it from ending for a while.
+        let stubborn = try await RawConnection.webSocket(server)
+        #expect(try await API(server: server.url).call("GET", "/readyz").status == 200)
+        server.signal(SIGTERM)
+        #expect(try await stubborn.closeCode() == 1012)
+        let ready = try await API(server: server.url).call("GET", "/readyz")
+        #expect(ready.status == 503 && ready.code == "shutting-down", "\(ready)")
+        #expect(try await API(server: server.url).call("GET", "/healthz").status == 200)
+        let late = try await TestSocket.open(server.url)
+        #expect(try await late.closed() == 1012)
+        #expect(try await server.waitForEnd() == 0)
+    }
+
+    @Test func `Every send that was taken is answered before the end, over both doors`() async throws {
+        let server = try await RunningServer.start()
+        let admin = try await server.admin()
+        _ = try await admin.call("PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#)
+        let socket = try await TestSocket.signedIn(server, "alice")
+        var sent: [String] = []
+        for index in 0..<400 {
+            let id = UUID().uuidString.lowercased()
+            sent.append(id)
+            let message = #"{"id":"\#(id)","type":"text","content":{"text":"\#(index)"}}"#
+            socket.send(#"{"type":"send","ref":\#(index + 1),"conversation":"group:crew","message":\#(message)}"#)
+        }
+        let bob = try await server.api("bob")
+        async let posted = withTaskGroup(of: String?.self) { group in
+            for index in 0..<40 {
+                let id = UUID()
+                group.addTask {
+                    let answer = try? await bob.send("\(index)", to: "group:crew", id: id)
+                    return answer?.status == 201 ? id.uuidString.lowercased() : nil
+                }
+            }
+            return await group.reduce(into: Set<String>()) { ids, id in if let id { ids.insert(id) } }
+        }
+        _ = try await socket.next { $0.string("outcome") == "committed" }
+        server.signal(SIGTERM)
+        #expect(try await socket.closed() == 1012)
+        #expect(try await server.waitForEnd() == 0)
+        var answered = Set(socket.frames.filter { $0.string("type") == "result" }.compactMap { $0.string("id") })
+        answered.insert(sent[0])
+        let answeredPosts = await posted
+
+        try await server.start()
+        var stored: Set<String> = []
+        var query = "limit=100"
+        while true {
+            let page = try await admin.call("GET", "/v1/conversations/group:crew/messages?\(query)").json
+            stored.formUnion(page.objects("messages").compactMap { $0["id"] as? String })
+            guard let older = page.string("older") else { break }
+            query = "limit=100&cursor=\(older)"
+        }
+        #expect(stored == answered.union(answeredPosts))
+        #expect(!answered.isEmpty)
+    }
+
+    @Test func `A second server on the same directory is refused and says why`() async throws {
+        let server = try await RunningServer.start()
+        let second = try await RunningServer.command(["serve", "--port", "0", "--data", server.data.path])
+        #expect(second.code == 1)
+        #expect(
+            second.errors.contains("error: \(server.data.path)") && second.errors.contains("in use by another process"),
+            "\(second)")
+        #expect(second.output.isEmpty)
+        let socket = try await TestSocket.signedIn(server, "alice")
+        #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
+    }
+
+    @Test func `A server that was killed goes on where it was, on the same port`() async throws {
+        let server = try await RunningServer.start()
+        let alice = try await server.api("alice")
+        for text in ["one", "two"] { #expect(try await alice.send(text, to: "direct:bob").status == 201) }
+        let port = server.port
+        server.kill()
+        await #expect(throws: (any Error).self) { try await alice.call("GET", "/healthz") }
+        try await server.start()
+        #expect(server.port == port)
+        let page = try await alice.call("GET", "/v1/conversations/direct:bob/messages").json
+        #expect(page.objects("messages").count == 2)
+        #expect(try await alice.send("three", to: "direct:bob").json.int("seq") == 3)
+    }
+
+    @Test func `A port that is taken is said, and the exit code is 1`() async throws {
+        let server = try await RunningServer.start()
+        let folder = try RunningServer.makeFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let second = try await RunningServer.command(["serve", "--port", "\(server.port)", "--data", folder.path])
+        #expect(second.code == 1)
+        #expect(second.errors.contains("error: ") && second.errors.contains("\(server.port)"), "\(second.errors)")
+    }
+}

@@ -1,0 +1,107 @@
+import AsyncHTTPClient
+import Foundation
+import NIOSSL
+import Scrollback
+import ScrollbackModel
+import Testing
+
+@Suite struct TLSTests {
+    /// Makes a certificate for localhost that signs itself.
+    private func makeCertificate(in folder: URL, name: String = "chain") throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+            "2", "-subj", "/CN=localhost",
+            "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
+            folder.appending(component: "\(name).key").path,
+            "-out", folder.appending(component: "\(name).pem").path,
+        ]
+        process.standardError = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "this test takes the program openssl: apt-get install openssl")
+    }
+
+    private func connects(to server: RunningServer, trusting certificate: URL) async -> Bool {
+        do {
+            let socket = try await TestSocket.open(server.url, trusting: certificate)
+            socket.send(#"{"type":"hello","token":"\#(try await server.token("alice"))","device":"\#(UUID())"}"#)
+            return try await socket.next().string("type") == "welcome"
+        } catch {
+            return false
+        }
+    }
+
+    @Test
+    func `A client that trusts the certificate talks over TLS, and a new certificate is taken over without a restart`()
+        async throws
+    {
+        let folder = try RunningServer.makeFolder()
+        try makeCertificate(in: folder)
+        try makeCertificate(in: folder, name: "other")
+        func file(_ name: String) -> URL { folder.appending(component: name) }
+        try FileManager.default.copyItem(at: file("chain.pem"), to: file("live.pem"))
+        try FileManager.default.copyItem(at: file("chain.key"), to: file("live.key"))
+        let server = try await RunningServer.start(
+            ["--tls-certificate", file("live.pem").path, "--tls-key", file("live.key").path], folder: folder)
+        #expect(server.url.scheme == "https")
+
+        // The SDK.
+        let token = try await server.token("alice")
+        var configuration = ChatClient.Configuration(
+            server: server.url, user: "alice", store: .inMemory, token: { token })
+        configuration.trustedCertificate = file("chain.pem")
+        let client = try await ChatClient.open(configuration)
+        client.connect()
+        let message = try await client.conversation(.direct("bob")).send(.text("over TLS")).delivered()
+        #expect(message.seq == 1)
+
+        // HTTP, and whoever trusts another certificate.
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .file(file("chain.pem").path)
+        let http = HTTPClient(configuration: API.configuration(tls))
+        #expect(try await API(server: server.url, token: token).call("GET", "/v1/me", client: http).status == 200)
+        try await http.shutdown()
+        #expect(await !connects(to: server, trusting: file("other.pem")))
+        await #expect(throws: (any Error).self) {
+            try await API(server: server.url, token: token).call("GET", "/v1/me")
+        }
+
+        // A pair that does not fit is not taken over; once it fits it is.
+        let open = try await TestSocket.open(server.url, trusting: file("chain.pem"))
+        open.send(#"{"type":"hello","token":"\#(token)","device":"open"}"#)
+        _ = try await open.next()
+        try replace(file("live.pem"), with: file("other.pem"))
+        try await eventually("the server says that the pair does not fit") {
+            server.log.contains("the new certificate can't be used") ? true : nil
+        }
+        #expect(await connects(to: server, trusting: file("chain.pem")))
+        try replace(file("live.key"), with: file("other.key"))
+        try await eventually("new connections see the new certificate") {
+            await self.connects(to: server, trusting: file("other.pem")) ? true : nil
+        }
+        #expect(await !connects(to: server, trusting: file("chain.pem")))
+        #expect(try await open.request(#""type":"ping""#).string("type") == "result")
+        await client.close()
+        #expect(try await server.terminate() == 0)
+    }
+
+    private func replace(_ file: URL, with other: URL) throws {
+        let copy = file.appendingPathExtension("copy")
+        try FileManager.default.copyItem(at: other, to: copy)
+        try #require(rename(copy.path, file.path) == 0)
+    }
+
+    @Test func `A certificate that can't be used is refused at the start, by name`() async throws {
+        let folder = try RunningServer.makeFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let data = ["serve", "--port", "0", "--data", folder.appending(component: "data").path]
+        let missing = try await RunningServer.command(
+            data + ["--tls-certificate", "/nowhere.pem", "--tls-key", "/nowhere.key"])
+        #expect(missing.code == 1 && missing.errors.contains("/nowhere.pem"), "\(missing)")
+        let half = try await RunningServer.command(data + ["--tls-certificate", "/nowhere.pem"])
+        #expect(half.code == 1 && half.errors.contains("tls-key"), "\(half)")
+    }
+}

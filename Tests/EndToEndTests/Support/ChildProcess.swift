@@ -1,0 +1,107 @@
+import Foundation
+import Synchronization
+
+/// A program that runs as a child, its output going into files. It is killed, by its own id, when nobody holds it any more
+/// and when the tests end.
+final class ChildProcess: Sendable {
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    let pid: pid_t
+    let output: URL
+    let errors: URL
+    private let status = Mutex<Int32?>(nil)
+
+    /// - Parameter folder: where `NAME.out` and `NAME.err` go.
+    init(_ program: String, _ arguments: [String], name: String, folder: URL) throws {
+        output = folder.appending(component: "\(name).out")
+        errors = folder.appending(component: "\(name).err")
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        var words = ([program] + arguments).map { strdup($0) } + [nil]
+        var variables = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { (words + variables).forEach { free($0) } }
+        var pid: pid_t = 0
+        let failure = posix_spawnp(&pid, program, &actions, nil, &words, &variables)
+        guard failure == 0 else {
+            throw Failure(description: "\(program) can't be started: \(String(cString: strerror(failure)))")
+        }
+        self.pid = pid
+        Self.remember(pid)
+    }
+
+    deinit {
+        if end == nil { kill() }
+    }
+
+    // MARK: Its end
+
+    /// Its exit code, or less than 0 for the signal that ended it; nothing while it runs.
+    var end: Int32? {
+        status.withLock { known in
+            if let known { return known }
+            var raw: Int32 = 0
+            guard waitpid(pid, &raw, WNOHANG) == pid else { return nil }
+            known = raw & 0x7F == 0 ? raw >> 8 & 0xFF : -(raw & 0x7F)
+            Self.forget(pid)
+            return known
+        }
+    }
+
+    func signal(_ number: Int32) {
+        if end == nil { _ = Foundation.kill(pid, number) }
+    }
+
+    /// Kills it and waits until it is gone.
+    func kill() {
+        signal(SIGKILL)
+        while end == nil { usleep(1000) }
+    }
+
+    func waitForEnd(within seconds: Double = 15) async throws -> Int32 {
+        try await eventually("the process ends", within: seconds) { self.end }
+    }
+
+    var outputText: String { (try? String(contentsOf: output, encoding: .utf8)) ?? "" }
+    var errorText: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
+
+    // MARK: What runs when the tests end
+
+    private static let running = Mutex<Set<pid_t>>([])
+    private static let killsAtExit: Void = {
+        atexit {
+            for pid in ChildProcess.running.withLock({ $0 }) { _ = Foundation.kill(pid, SIGKILL) }
+        }
+    }()
+
+    private static func remember(_ pid: pid_t) {
+        killsAtExit
+        running.withLock { _ = $0.insert(pid) }
+    }
+
+    private static func forget(_ pid: pid_t) {
+        running.withLock { _ = $0.remove(pid) }
+    }
+}
+
+/// Asks again and again until there is an answer.
+///
+/// - Throws: a failure that says what did not happen.
+@discardableResult
+func eventually<Answer>(
+    _ what: String, within seconds: Double = 10, _ probe: () async throws -> Answer?
+) async throws -> Answer {
+    let end = ContinuousClock.now + .seconds(seconds)
+    while true {
+        if let answer = try await probe() { return answer }
+        guard ContinuousClock.now < end else {
+            throw ChildProcess.Failure(description: "not within \(seconds) s: \(what)")
+        }
+        try await Task.sleep(for: .milliseconds(3))
+    }
+}

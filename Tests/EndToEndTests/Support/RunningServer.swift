@@ -1,0 +1,168 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackServer
+import Synchronization
+
+/// The real `scrollback serve` as a child process over a temporary data directory, which goes with it.
+final class RunningServer: Sendable {
+    /// Holds the data directory, and whatever else a test puts there.
+    let folder: URL
+    let data: URL
+    private let arguments: [String]
+    private let shell: String?
+    private let state: Mutex<State>
+
+    private struct State {
+        var process: ChildProcess?
+        var starts = 0
+        var port = 0
+        var isSecure = false
+    }
+
+    /// Starts a server and waits until it listens.
+    ///
+    /// - Parameters:
+    ///   - arguments: of `serve`, besides the address and the data directory.
+    ///   - shell: commands of `sh` that run in the process before it becomes the server, such as `ulimit`.
+    ///   - folder: a folder that a test prepared; by default a fresh one.
+    static func start(
+        _ arguments: [String] = ["--send-rate", "0"], shell: String? = nil, folder: URL? = nil
+    ) async throws -> RunningServer {
+        let server = try RunningServer(arguments, shell: shell, folder: folder)
+        try await server.start()
+        return server
+    }
+
+    private init(_ arguments: [String], shell: String?, folder: URL?) throws {
+        self.folder = try folder ?? Self.makeFolder()
+        data = self.folder.appending(component: "data")
+        self.arguments = arguments
+        self.shell = shell
+        state = Mutex(State())
+    }
+
+    deinit {
+        kill()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    static func makeFolder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    // MARK: Life
+
+    /// Starts it again, on the same directory and port.
+    func start() async throws {
+        let (port, number) = state.withLock { state in
+            state.starts += 1
+            return (state.port, state.starts)
+        }
+        let process = try Self.run(
+            ["serve", "--port", String(port), "--data", data.path] + arguments, shell: shell, name: "server-\(number)",
+            folder: folder)
+        let address = try await eventually("the server listens", within: 30) {
+            if let code = process.end {
+                throw ChildProcess.Failure(description: "the server ended with \(code): \(process.errorText)")
+            }
+            let line = process.outputText.split(separator: "\n").first { $0.hasPrefix("listening on ") }
+            return line.flatMap { URL(string: String($0.dropFirst("listening on ".count))) }
+        }
+        state.withLock { state in
+            state.process = process
+            state.port = address.port ?? 0
+            state.isSecure = address.scheme == "https"
+        }
+    }
+
+    /// `kill -9`, and waits until it is gone.
+    func kill() {
+        state.withLock { $0.process }?.kill()
+    }
+
+    func signal(_ number: Int32) {
+        state.withLock { $0.process }?.signal(number)
+    }
+
+    /// SIGTERM.
+    ///
+    /// - Returns: the exit code.
+    @discardableResult
+    func terminate() async throws -> Int32 {
+        signal(SIGTERM)
+        return try await waitForEnd()
+    }
+
+    func waitForEnd() async throws -> Int32 {
+        guard let process = state.withLock({ $0.process }) else { return 0 }
+        return try await process.waitForEnd()
+    }
+
+    // MARK: Where it is
+
+    var pid: pid_t { state.withLock { $0.process?.pid } ?? 0 }
+    var port: Int { state.withLock { $0.port } }
+    var url: URL {
+        let (port, scheme) = state.withLock { ($0.port, $0.isSecure ? "https" : "http") }
+        // A certificate of a test is for the name.
+        return URL(string: "\(scheme)://\(scheme == "https" ? "localhost" : "127.0.0.1"):\(port)")!
+    }
+
+    /// What it has logged since it was last started.
+    var log: String { state.withLock { $0.process }?.errorText ?? "" }
+
+    // MARK: Tokens
+
+    /// A token by the data directory's secret, made at any time.
+    func token(
+        _ user: UserID, isAdmin: Bool = false, lifetime: TimeInterval? = 3600, madeAt date: Date = Date()
+    ) async throws -> String {
+        try await TokenService(directory: data, clock: { date }).token(for: user, isAdmin: isAdmin, lifetime: lifetime)
+    }
+
+    /// The HTTP operations, as a user.
+    func api(_ user: UserID, isAdmin: Bool = false) async throws -> API {
+        API(server: url, token: try await token(user, isAdmin: isAdmin))
+    }
+
+    func admin() async throws -> API { try await api("admin", isAdmin: true) }
+
+    // MARK: The program
+
+    /// Runs `scrollback` to its end.
+    static func command(_ arguments: [String]) async throws -> (code: Int32, output: String, errors: String) {
+        let folder = try makeFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let process = try run(arguments, shell: nil, name: "command", folder: folder)
+        let code = try await process.waitForEnd(within: 30)
+        return (code, process.outputText, process.errorText)
+    }
+
+    private static func run(
+        _ arguments: [String], shell: String?, name: String, folder: URL
+    ) throws -> ChildProcess {
+        let program = try program.get()
+        guard let shell else { return try ChildProcess(program, arguments, name: name, folder: folder) }
+        return try ChildProcess(
+            "/bin/sh", ["-c", "\(shell); exec \"$0\" \"$@\"", program] + arguments, name: name, folder: folder)
+    }
+
+    /// The built product: beside the tests, or in the package's build folder.
+    private static let program: Result<String, ChildProcess.Failure> = {
+        let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+        let folders =
+            [own, Bundle.main.bundleURL, Bundle.main.bundleURL.deletingLastPathComponent()]
+            + [package.appending(path: ".build/debug")]
+        let candidates = folders.map { $0.appending(component: "scrollback").path }
+        if let found = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) {
+            return .success(found)
+        }
+        return .failure(
+            .init(
+                description: "there is no program scrollback (swift build --product scrollback) at any of \(candidates)"
+            ))
+    }()
+}

@@ -1,0 +1,69 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+/// A server with a few people: alice, bob and others in `group:crew`, a group of strangers, a community and a room. One for
+/// a whole suite: its tests must leave it as they found it.
+struct SmallWorld: Sendable {
+    let server: RunningServer
+    let admin: API
+    let alice: API
+    let bob: API
+    /// In no conversation.
+    let carol: API
+    let epoch: String
+
+    @TaskLocal private static var current: SmallWorld?
+
+    static var shared: SmallWorld {
+        get throws { try #require(current, "the suite needs the trait .smallWorld") }
+    }
+
+    init() async throws {
+        server = try await RunningServer.start()
+        admin = try await server.admin()
+        alice = try await server.api("alice")
+        bob = try await server.api("bob")
+        carol = try await server.api("carol")
+        let made = [
+            try await admin.call("PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#),
+            try await admin.call("PUT", "/v1/conversations/group:strangers", #"{"members":["dora"]}"#),
+            try await admin.call("PUT", "/v1/conversations/community:town", #"{"members":["alice","bob"]}"#),
+            try await admin.call("PUT", "/v1/conversations/community:far", #"{"members":["dora"]}"#),
+            try await admin.call("PUT", "/v1/conversations/room:lobby", "{}"),
+            try await alice.send("one", to: "group:crew"), try await bob.send("two", to: "group:crew"),
+            try await alice.send("three", to: "group:crew"),
+            try await admin.send("secret", to: "group:strangers"),
+        ]
+        for answer in made { #expect(answer.status == 201, "\(answer)") }
+        epoch = try await alice.call("GET", "/v1/conversations/group:crew").json.string("epoch") ?? ""
+    }
+
+    fileprivate func provide(_ body: () async throws -> Void) async throws {
+        try await Self.$current.withValue(self) { try await body() }
+        // After all of it the server still answers, and never failed.
+        #expect(try await alice.call("GET", "/v1/me").status == 200)
+        let metrics = try await admin.call("GET", "/metrics").text
+        #expect(metrics.contains("\nscrollback_http_failures_total 0\n"))
+        #expect(metrics.contains("\nscrollback_failed_commits_total 0\n"))
+        #expect(!server.log.contains(" error "), "\(server.log)")
+        let code = try await server.terminate()
+        #expect(code == 0)
+        let verdict = try await RunningServer.command(["verify", server.data.path])
+        #expect(verdict.code == 0, "\(verdict)")
+    }
+}
+
+struct SmallWorldTrait: SuiteTrait, TestScoping {
+    @concurrent
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+        try await SmallWorld().provide(function)
+    }
+}
+
+extension Trait where Self == SmallWorldTrait {
+    /// A ``SmallWorld`` for the suite.
+    static var smallWorld: SmallWorldTrait { SmallWorldTrait() }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Synchronization
+
+/// A WebSocket over the SDK's own transport: frames out as the test wrote them, frames in as they came.
+final class TestSocket: Sendable {
+    private let inbox: Inbox
+    private let connection: any TransportConnection
+    private let references = Atomic<Int>(1)
+
+    private final class Inbox: Sendable {
+        let state = Mutex<(frames: [Members], closure: TransportClosure?)>(([], nil))
+
+        func take(_ event: TransportEvent) {
+            state.withLock { state in
+                switch event {
+                case .frame(let bytes): state.frames.append(Members(bytes))
+                case .closed(let closure): state.closure = closure
+                }
+            }
+        }
+    }
+
+    private init(_ connection: any TransportConnection, _ inbox: Inbox) {
+        self.connection = connection
+        self.inbox = inbox
+    }
+
+    deinit { connection.close() }
+
+    /// Opens a connection that has said nothing.
+    static func open(_ url: URL, trusting certificate: URL? = nil) async throws -> TestSocket {
+        let inbox = Inbox()
+        let connection = try await NIOTransport(trusting: certificate).open(url) { inbox.take($0) }
+        return TestSocket(connection, inbox)
+    }
+
+    /// Opens a connection and waits for the welcome.
+    static func signedIn(
+        _ server: RunningServer, _ user: UserID, token: String? = nil, device: String = UUID().uuidString
+    ) async throws -> TestSocket {
+        let socket = try await open(server.url)
+        let own = if let token { token } else { try await server.token(user) }
+        socket.send(#"{"type":"hello","token":"\#(own)","device":"\#(device)"}"#)
+        _ = try await socket.next { $0.string("type") == "welcome" }
+        return socket
+    }
+
+    func send(_ frame: String) { connection.send(Array(frame.utf8)) }
+    func close() { connection.close() }
+
+    /// The first frame that is wanted; those before it are dropped.
+    func next(within seconds: Double = 10, _ isWanted: (Members) -> Bool = { _ in true }) async throws -> Members {
+        try await eventually("a frame comes", within: seconds) {
+            try self.inbox.state.withLock { state in
+                while !state.frames.isEmpty {
+                    let frame = state.frames.removeFirst()
+                    if isWanted(frame) { return frame }
+                }
+                if let closure = state.closure {
+                    throw ChildProcess.Failure(description: "closed with \(closure.code ?? 0) \(closure.reason)")
+                }
+                return nil
+            }
+        }
+    }
+
+    /// Sends a request, and waits for its result or error.
+    ///
+    /// - Parameter members: beside `ref`.
+    func request(_ members: String) async throws -> Members {
+        let reference = references.wrappingAdd(1, ordering: .relaxed).newValue
+        send(#"{"ref":\#(reference),\#(members)}"#)
+        return try await next { $0.int("ref") == reference }
+    }
+
+    /// The code the server closed it with.
+    func closed(within seconds: Double = 10) async throws -> Int? {
+        try await eventually("the connection is closed", within: seconds) {
+            self.inbox.state.withLock { $0.closure }
+        }.code
+    }
+
+    /// What has come so far.
+    var frames: [Members] { inbox.state.withLock { $0.frames } }
+}

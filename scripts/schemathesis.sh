@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Holds a running server to its own OpenAPI document, as a plain user and as an administrator: any answer the document
+# does not describe, any 5xx, any request let through without a valid token, fails. It talks to 127.0.0.1 only.
+#
+#   SECONDS_EACH=40     how long each of the two users may take
+#   SCROLLBACK=PATH     the program (default: .build/debug/scrollback)
+#   VENV=DIR            where schemathesis is installed (default: .build/schemathesis)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+seconds=${SECONDS_EACH:-40}
+scrollback=$(realpath -m "${SCROLLBACK:-.build/debug/scrollback}")
+venv=$(realpath -m "${VENV:-.build/schemathesis}")
+
+[ -x "$scrollback" ] || { echo "error: $scrollback is not there: swift build --product scrollback" >&2; exit 1; }
+if [ ! -x "$venv/bin/schemathesis" ]; then
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check 'schemathesis==4.32.5'
+fi
+
+folder=$(mktemp -d)
+"$scrollback" serve --demo --data "$folder/data" --port 0 --send-rate 0 >"$folder/out" 2>"$folder/log" &
+server=$!
+trap 'kill -9 $server 2>/dev/null || true; rm -rf "$folder"' EXIT
+for _ in $(seq 300); do
+    address=$(sed -n 's/^listening on //p' "$folder/out")
+    [ -n "$address" ] && break
+    kill -0 $server 2>/dev/null || { cat "$folder/log" >&2; exit 1; }
+    sleep 0.1
+done
+[ -n "$address" ] || { echo "error: the server did not start" >&2; exit 1; }
+
+# The document's examples are about a group that is there, with a message of that id.
+admin="Authorization: Bearer $(cat "$folder/data/admin.key")"
+json='Content-Type: application/json'
+id=0198f3c2-7c1e-7000-8000-0123456789ab
+curl -sf -X PUT -H "$admin" -H "$json" -d '{"members":["alice","bob"]}' "$address/v1/conversations/group:swift" >/dev/null
+curl -sf -H "$admin" -H "$json" -d "{\"id\":\"$id\",\"type\":\"text\",\"content\":{\"text\":\"hi\"}}" \
+    "$address/v1/conversations/group:swift/messages" >/dev/null
+
+failed=0
+cd "$folder" # what schemathesis keeps goes with it
+run() { # NAME TOKEN
+    echo "== as $1"
+    "$venv/bin/schemathesis" --config-file "$root/scripts/schemathesis.toml" run "$address/openapi.json" \
+        --header "Authorization: Bearer $2" --checks all --max-time "$seconds" --continue-on-failure \
+        --generation-database none --request-timeout 10 --warnings off --no-color || failed=1
+    code=$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $2" "$address/v1/me")
+    # Without this a token revoked by the way would make everything 401, and that would pass.
+    [ "$code" = 200 ] || { echo "error: the token of $1 is refused after the run ($code): it proved little" >&2; failed=1; }
+}
+run alice "$("$scrollback" token alice --data "$folder/data")"
+run root "$("$scrollback" token root --admin --data "$folder/data")"
+
+metrics=$(curl -s "$address/metrics")
+grep -E '^scrollback_http_(requests|failures)_total' <<<"$metrics"
+grep -q '^scrollback_http_failures_total 0$' <<<"$metrics" || { echo "error: there were answers with 5xx" >&2; failed=1; }
+if grep -E ' (error|critical) ' "$folder/log" >&2; then failed=1; fi
+kill -TERM $server
+wait $server || { echo "error: the server did not end with 0" >&2; failed=1; }
+exit $failed
