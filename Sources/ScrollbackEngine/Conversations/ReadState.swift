@@ -49,6 +49,9 @@ extension Transaction {
         guard row.id.kind.traits.hasRecents else {
             throw ChatError.invalidParameter("conversation", "\(row.id.kind.rawValue)s have no read position")
         }
+        guard access.role != nil || access.member != nil else {
+            throw ChatError(.notMember, "only members of \(id) have a read position there")
+        }
         guard epoch == access.state.epoch else {
             throw ChatError(.epochChanged, "the conversation was made anew: its epoch is another", parameter: "epoch")
         }
