@@ -47,7 +47,7 @@ struct PulledPlugTests {
         for client in clients { await client.flushed() }
 
         let messages = acknowledged.all
-        #expect(messages.count > 500)
+        #expect(messages.count >= 100, "so few messages prove little")
         for group in groups {
             let stored = try await Device.everything(in: group, of: server)
             let places = Dictionary(stored.map { ($0.id, $0.seq) }, uniquingKeysWith: { _, _ in -1 })
