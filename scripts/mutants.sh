@@ -19,7 +19,7 @@ echo "building the tests without a bug first …"
 (cd "$copy" && swift build --build-tests --scratch-path "$copy/../build" >"$copy/../build.log" 2>&1) || { tail -20 "$copy/../build.log"; exit 1; }
 for name in "${names[@]}"; do
     patch=$root/Tests/Mutants/$name.patch
-    filter=$(sed -n 's/^Filter: //p' "$patch")
+    filter=$(sed -n 's/^# Filter: //p' "$patch")
     sync_copy
     (cd "$copy" && patch -p1 --quiet <"$patch")
     start=$SECONDS
