@@ -49,6 +49,10 @@ extension Transaction {
         guard row.id.kind.traits.hasRecents else {
             throw ChatError.invalidParameter("conversation", "\(row.id.kind.rawValue)s have no read position")
         }
+        guard try hasStanding(user, in: row) else {
+            // An administrator sees what they are no member of.
+            throw ChatError(.notMember, "only members of \(id) have a read position there")
+        }
         guard epoch == access.state.epoch else {
             throw ChatError(.epochChanged, "the conversation was made anew: its epoch is another", parameter: "epoch")
         }

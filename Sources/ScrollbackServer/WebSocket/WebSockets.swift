@@ -49,11 +49,13 @@ final class WebSockets: Sendable {
 
     /// Closes every socket: takes no more from it, answers the sends it took, says goodbye, and waits until it is gone.
     func drain() async {
-        let sessions = state.withLock { state in
+        let (sessions, lanes) = state.withLock { state in
             state.isClosing = true
-            return Array(state.sessions.values)
+            return (Array(state.sessions.values), Array(state.lanes.values))
         }
         for session in sessions { session.stopTaking() }
+        // Who was just taking a frame has taken it after this.
+        for lane in lanes { try? await lane.eventLoop.submit {}.get() }
         // What is sent is answered in the order of the log, so after this nothing is left to answer.
         _ = try? await scope.write { (engine, completion: @escaping Engine.Completion<Void>) in
             engine.log.submit({ _ in }, completion: completion)

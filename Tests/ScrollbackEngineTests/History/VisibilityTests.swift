@@ -326,7 +326,7 @@ struct VisibilityTests {
         let admin = refusal {
             _ = try world.done { world.engine.read(group, seq: 1, epoch: epoch, by: World.admin, completion: $0) }
         }
-        #expect(admin?.code == .unknownConversation, "an administrator who is no member has no read position")
+        #expect(admin?.code == .notMember, "an administrator who is no member has no read position")
         try world.put(.room("r"))
         let room = refusal {
             _ = try world.done {
