@@ -3,8 +3,10 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// Random programs on the real SDK and the real engine: devices that come and go, lost acknowledgements, members who leave
-/// and come back. After quiet everything must be whole and the same everywhere.
+/// Random programs on the real SDK and the real engine: devices that come and go, lost acknowledgements, members who
+/// leave and come back.
+///
+/// After quiet everything must be whole and the same everywhere.
 @Suite("Chaos: real clients, a server in memory")
 struct ChaosTests {
     static let seeds: [UInt64] = {
@@ -72,7 +74,9 @@ private struct Chaos {
 
     mutating func step() async throws {
         let device = pick(devices)
-        let place: ConversationID = pick([Self.group, Self.group, .direct(device.user == "bob" ? "alice" : "bob"), Self.channel])
+        let place: ConversationID = pick([
+            Self.group, Self.group, .direct(device.user == "bob" ? "alice" : "bob"), Self.channel,
+        ])
         switch Int.random(in: 0..<20, using: &generator) {
         case 0..<10:
             count += 1
@@ -142,7 +146,9 @@ private struct Chaos {
                 let texts = page.messages.map { "\($0.seq) \($0.sender) \($0.text ?? "-")" }
                 if texts != truth.texts { found.append("\(name) in \(id) shows \(texts) for \(truth.texts)") }
                 if id.kind.traits.hasRecents, let recent = try await device.conversation(id).recent() {
-                    if recent.unread != truth.unread { found.append("\(name) in \(id) counts \(recent.unread) for \(truth.unread)") }
+                    if recent.unread != truth.unread {
+                        found.append("\(name) in \(id) counts \(recent.unread) for \(truth.unread)")
+                    }
                     if recent.mentions != truth.mentions {
                         found.append("\(name) in \(id) counts \(recent.mentions) mentions for \(truth.mentions)")
                     }

@@ -10,6 +10,13 @@ struct ServerAPI: Sendable {
     let address: URL
     let token: String
 
+    /// A command says at once that there is no server, instead of trying for a minute.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration(timeout: .init(connect: .seconds(5)))
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
     /// A segment of a path.
     static func escape(_ text: some CustomStringConvertible) -> String {
         text.description.addingPercentEncoding(withAllowedCharacters: .urlPathSegment) ?? ""
@@ -59,7 +66,7 @@ struct ServerAPI: Sendable {
         let response: HTTPClientResponse
         let bytes: [UInt8]
         do {
-            response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+            response = try await Self.client.execute(request, timeout: .seconds(60))
             bytes = Array(buffer: try await response.body.collect(upTo: 64 << 20))
         } catch {
             throw ChatError(.unreachable, "the server at \(address.absoluteString) can't be reached", cause: error)

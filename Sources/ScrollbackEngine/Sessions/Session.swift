@@ -53,7 +53,9 @@ package final class Session: Connection {
         var user: UserID?
         var lastHeard: Date
         var greetedAt: Date
-        /// What it hears. The hub is told under this lock, so that the two never differ; the hub calls nothing under its own.
+        /// What it hears.
+        ///
+        /// The hub is told under this lock, so that the two never differ; the hub calls nothing under its own.
         var subscriptions: Set<ConversationID> = []
         /// How often something was taken from its user.
         var removals = 0

@@ -104,7 +104,8 @@ final class Connection: @unchecked Sendable {
     private func failure(_ code: CInt, systemError: CInt, _ statement: Statement) -> DatabaseError {
         let isFull = code & 0xFF == SQLITE_IOERR && DatabaseError.meansOutOfSpace(systemError)
         let error = DatabaseError(
-            resultCode: isFull ? .SQLITE_FULL : ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(database.sqliteConnection)),
+            resultCode: isFull ? .SQLITE_FULL : ResultCode(rawValue: code),
+            message: String(cString: sqlite3_errmsg(database.sqliteConnection)),
             sql: statement.sql)
         if sqlite3_get_autocommit(database.sqliteConnection) != 0 { loss = error }
         return error

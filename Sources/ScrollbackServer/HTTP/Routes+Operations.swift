@@ -26,7 +26,8 @@ extension Route {
         Route(.get, "/metrics") { scope, _, _ throws(ChatError) in
             Response(
                 status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-                body: .init(byteBuffer: ByteBuffer(string: scope.metrics.text(engine: scope.engine, store: scope.store))))
+                body: .init(
+                    byteBuffer: ByteBuffer(string: scope.metrics.text(engine: scope.engine, store: scope.store))))
         },
         Route(.get, "/openapi.json") { _, _, _ throws(ChatError) in
             Response(

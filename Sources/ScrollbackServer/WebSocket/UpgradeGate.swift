@@ -4,9 +4,10 @@ import NIOHTTP1
 import ScrollbackModel
 import ScrollbackWire
 
-/// Decides which requests become a WebSocket. All others go on as plain HTTP without their `Upgrade` header, on which the
-/// upgrade handler would lose them: a wrong subprotocol is answered in JSON, and HTTP/2's `h2c` is passed over (RFC 9110
-/// section 7.8).
+/// Decides which requests become a WebSocket.
+///
+/// All others go on as plain HTTP without their `Upgrade` header, on which the upgrade handler would lose them: a wrong
+/// subprotocol is answered in JSON, and HTTP/2's `h2c` is passed over (RFC 9110 section 7.8).
 ///
 /// It also closes connections that have said nothing yet: after half a minute, or when the server stops.
 final class UpgradeGate: ChannelInboundHandler {

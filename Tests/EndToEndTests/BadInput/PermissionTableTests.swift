@@ -14,8 +14,10 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(kind) \(action)" }
 
-    /// The table as people read it, with the codes of the protocol: 403 seen but not allowed, 404 not visible (or, where
-    /// somebody is to be put out, no member). What a role can't be in a kind is left out.
+    /// The table as people read it, with the codes of the protocol: 403 seen but not allowed, 404 not visible (or,
+    /// where somebody is to be put out, no member).
+    ///
+    /// What a role can't be in a kind is left out.
     static let table: [PermissionCase] = parse(
         """
                                 none member moderator owner left admin

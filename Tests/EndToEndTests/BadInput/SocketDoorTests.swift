@@ -111,7 +111,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
             (1, [0x7B], true, false, 0, 1002),  // not masked
             (3, [1], true, true, 0, 1002), (11, [], true, true, 0, 1002),  // opcodes nobody agreed on
             (1, [0x7B], true, true, 0x40, 1002), (1, [0x7B], true, true, 0x10, 1002),  // bits nobody agreed on
-            (9, [UInt8](repeating: 1, count: 126), true, true, 0, 1002), (9, [1], false, true, 0, 1002),  // control frames
+            (9, [UInt8](repeating: 1, count: 126), true, true, 0, 1002), (9, [1], false, true, 0, 1002),
             (0, [1], true, true, 0, 1002),  // goes on with nothing
             (1, [UInt8](repeating: 0x20, count: 524_289), true, true, 0, 1009),  // too large
         ] as [(UInt8, [UInt8], Bool, Bool, UInt8, Int)])
@@ -229,7 +229,9 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
             #"{"type":"subscribe","ref":1,"conversations":[\#((0...500).map { #""group:g\#($0)""# }.joined(separator: ","))]}"#,
             "invalid-parameter", "conversations"),
         .init(#"{"type":"unsubscribe","ref":1,"conversations":7}"#, "invalid-parameter", "conversations"),
-        .init(#"{"type":"history","ref":1,"conversation":"group:crew","around":"id:\#(id)"}"#, "unknown-message", "around"),
+        .init(
+            #"{"type":"history","ref":1,"conversation":"group:crew","around":"id:\#(id)"}"#, "unknown-message", "around"
+        ),
     ]
 
     @Test(arguments: [shapes, sends, reads, pages, syncs, subscriptions])

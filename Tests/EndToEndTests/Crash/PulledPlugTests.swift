@@ -13,25 +13,25 @@ struct PulledPlugTests {
         let users = (0..<50).map { UserID(stringLiteral: "sender\($0)") }
         let members = users.map { "\"\($0)\"" }.joined(separator: ",")
         for group in groups {
-            let answer = try await server.admin().call("PUT", "/v1/conversations/\(group)", "{\"members\":[\(members)]}")
+            let answer = try await server.admin().call(
+                "PUT", "/v1/conversations/\(group)", "{\"members\":[\(members)]}")
             try #require(answer.status == 201)
         }
         var clients: [ChatClient] = []
         for user in users { clients.append(try await Device.open(server, user)) }
 
         let acknowledged = Acknowledged()
-        let isOver = Atomic<Bool>(false)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for (number, client) in clients.enumerated() {
                 let chat = client.conversation(groups[number % groups.count])
-                tasks.addTask {
-                    while !isOver.load(ordering: .relaxed) {
+                tasks.addTask { [client] in
+                    while !acknowledged.isOver {
                         let sending = try await chat.send(.text("\(client.user) \(UUID().uuidString)"))
                         acknowledged.add(try await sending.delivered())
                     }
                 }
             }
-            tasks.addTask {
+            tasks.addTask { [clients] in
                 for _ in 0..<kills {
                     try await Task.sleep(for: .milliseconds(Int64.random(in: 50...900)))
                     server.kill()
@@ -40,7 +40,7 @@ struct PulledPlugTests {
                     for client in clients { client.retryConnection() }
                 }
                 try await Task.sleep(for: .milliseconds(500))
-                isOver.store(true, ordering: .relaxed)
+                acknowledged.end()
             }
             try await tasks.waitForAll()
         }
@@ -69,4 +69,8 @@ private final class Acknowledged: Sendable {
     private let messages = Mutex<[Message]>([])
     func add(_ message: Message) { messages.withLock { $0.append(message) } }
     var all: [Message] { messages.withLock { $0 } }
+
+    private let over = Mutex(false)
+    var isOver: Bool { over.withLock { $0 } }
+    func end() { over.withLock { $0 = true } }
 }

@@ -41,7 +41,8 @@ struct RealInputTests {
         let lines = try read(log)
         let counts = Dictionary(grouping: lines, by: \.channel).mapValues(\.count)
         // In CI one channel of some hundred messages; else all of them.
-        let channels = Run.isLong ? counts.keys.sorted() : [counts.sorted { ($0.value, $0.key) > ($1.value, $1.key) }[0].key]
+        let channels =
+            Run.isLong ? counts.keys.sorted() : [counts.sorted { ($0.value, $0.key) > ($1.value, $1.key) }[0].key]
         let start = Date()
         var command = ["import", log.path, "--kind", "community", "--target", "fcc", "--data", server.data.path]
         command += ["--server", server.url.absoluteString]
@@ -54,7 +55,9 @@ struct RealInputTests {
 
     private func read(_ log: URL) throws -> [Line] {
         let decoder = JSONDecoder()
-        return try Data(contentsOf: log).split(separator: UInt8(ascii: "\n")).map { try decoder.decode(Line.self, from: $0) }
+        return try Data(contentsOf: log).split(separator: UInt8(ascii: "\n")).map {
+            try decoder.decode(Line.self, from: $0)
+        }
     }
 
     /// A fresh client reads every channel: text, sender and order must equal the file's, and its store be whole.

@@ -19,7 +19,7 @@ struct TwoDevicesTests {
         let laptop = try await Device.open(server, "alice", store: .directory(folder))
         let bob = try await Device.open(server, "bob")
         for group in groups { _ = try await bob.conversation(group).send(.text("hello")).delivered() }
-        _ = try await eventually("both devices have the first messages") {
+        try await eventually("both devices have the first messages") { () -> Bool? in
             for device in [phone, laptop] {
                 for group in groups where try await device.newest(in: group) != 1 { return nil }
             }
@@ -34,15 +34,18 @@ struct TwoDevicesTests {
         let back = try await Device.open(server, "alice", store: .directory(folder))
         let events = Task {
             var seen: [ConversationID: [Int64]] = [:]
-            for await case .message(let message) in back.events { seen[message.conversation, default: []].append(message.seq) }
+            for await case .message(let message) in back.events {
+                seen[message.conversation, default: []].append(message.seq)
+            }
             return seen
         }
-        _ = try await eventually("the laptop has everything") {
-            for group in groups where try await back.newest(in: group) != 51 { return nil }
+        try await eventually("the laptop has everything") { () -> Bool? in
+            for group in groups where try await back.count(in: group) != 51 { return nil }
             return true
         }
         for group in groups {
-            let mine = try await back.conversation(group).history(.earliest, limit: 100, sort: .oldestFirst, from: .local)
+            let mine = try await back.conversation(group).history(
+                .earliest, limit: 100, sort: .oldestFirst, from: .local)
             let other = try await phone.conversation(group).history(.earliest, limit: 100, sort: .oldestFirst)
             #expect(mine.messages.map(\.text) == other.messages.map(\.text))
             #expect(mine.messages.count == 51)
@@ -92,6 +95,13 @@ extension ChatClient {
     /// The newest place of a conversation on this device; 0 without one.
     func newest(in id: ConversationID) async throws -> Int64 {
         try await conversation(id).history(.latest, limit: 1, from: .local).messages.first?.seq ?? 0
+    }
+}
+
+extension ChatClient {
+    /// How many messages of a conversation this device has without a gap.
+    func count(in id: ConversationID) async throws -> Int {
+        try await conversation(id).history(.earliest, limit: 100, from: .local).messages.count
     }
 }
 

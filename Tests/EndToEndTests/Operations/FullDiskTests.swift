@@ -3,8 +3,9 @@ import ScrollbackModel
 import Testing
 
 @Suite struct FullDiskServerTests {
-    /// A limit on the size of files stands for a disk without room: the kernel refuses to make a file larger. It works
-    /// wherever tests run, and is lifted while the server does.
+    /// A limit on the size of files stands for a disk without room: the kernel refuses to make a file larger.
+    ///
+    /// It works wherever tests run, and is lifted while the server does.
     @Test
     func `On a full disk sends are 503 storage-full, reads go on, and with room again sends do, without a restart`()
         async throws

@@ -1,8 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A program that runs as a child, its output going into files. It is killed, by its own id, when nobody holds it any more
-/// and when the tests end.
+/// A program that runs as a child, its output going into files.
+///
+/// It is killed, by its own id, when nobody holds it any more and when the tests end.
 final class ChildProcess: Sendable {
     struct Failure: Error, CustomStringConvertible {
         var description: String

@@ -2,8 +2,9 @@ import Foundation
 import ScrollbackModel
 import Testing
 
-/// A server with a few people: alice, bob and others in `group:crew`, a group of strangers, a community and a room. One for
-/// a whole suite: its tests must leave it as they found it.
+/// A server with a few people: alice, bob and others in `group:crew`, a group of strangers, a community and a room.
+///
+/// One for a whole suite: its tests must leave it as they found it.
 struct SmallWorld: Sendable {
     let server: RunningServer
     let admin: API

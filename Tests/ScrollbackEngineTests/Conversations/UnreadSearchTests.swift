@@ -4,6 +4,7 @@ import ScrollbackModel
 import Testing
 
 /// Random programs, after each step of which everybody's unread counts are recounted from the log, one by one.
+///
 /// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
 @Suite("Unread counts of random programs")
 struct UnreadSearchTests {

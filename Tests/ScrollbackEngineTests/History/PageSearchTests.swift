@@ -3,7 +3,9 @@ import ScrollbackEngine
 import ScrollbackModel
 import Testing
 
-/// Pages of random logs against a list and a filter. `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
+/// Pages of random logs against a list and a filter.
+///
+/// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
 @Suite("Pages of random logs")
 struct PageSearchTests {
     @Test("Pages hold what a list says, cover what they say, and go on exactly where there is more")

@@ -1,7 +1,8 @@
 import ScrollbackModel
 
-/// A conversation on a server written for clarity: one array of rows, one of changes. Search programs compare devices
-/// with it.
+/// A conversation on a server written for clarity: one array of rows, one of changes.
+///
+/// Search programs compare devices with it.
 struct ModelLog {
     let conversation: ConversationID
     var epoch: Epoch

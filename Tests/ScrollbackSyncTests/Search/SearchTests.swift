@@ -3,7 +3,9 @@ import ScrollbackModel
 import ScrollbackSync
 import Testing
 
-/// Random programs against a model server. `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
+/// Random programs against a model server.
+///
+/// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
 @Suite("Search")
 struct SearchTests {
     @Test("Whatever a network does, devices agree with the server once it is quiet")

@@ -2,8 +2,9 @@ import Foundation
 import ScrollbackModel
 import ScrollbackSync
 
-/// Two people with two devices each, a server, and a network that loses, doubles, reorders and delays. Everything that
-/// happens comes from one seed.
+/// Two people with two devices each, a server, and a network that loses, doubles, reorders and delays.
+///
+/// Everything that happens comes from one seed.
 struct World {
     static let alice: UserID = "alice"
     static let bob: UserID = "bob"
