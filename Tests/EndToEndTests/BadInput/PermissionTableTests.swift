@@ -49,7 +49,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         community leave          404  204    204       204   404  404
         community changeRole     404  403    403       200   403  200
         community changeSettings 403  403    403       200   403  200
-        community markRead       404  200    200       200   -    403
+        community markRead       404  200    200       200   200  403
         community delete         404  403    403       204   403  204
         community import         403  403    403       403   403  200
 
