@@ -134,7 +134,8 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         payload.writeString(String(text.prefix(100)))
         sendControl(.connectionClose, payload)
         // A peer that reads answers the close frame; one that doesn't is given some time.
-        context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(5)) { context.close(promise: nil) }
+        let patience: TimeAmount = reason == .tooSlow ? .seconds(30) : .seconds(5)
+        context.eventLoop.assumeIsolated().scheduleTask(in: patience) { context.close(promise: nil) }
     }
 
     private func sendControl(_ opcode: WebSocketOpcode, _ data: ByteBuffer) {

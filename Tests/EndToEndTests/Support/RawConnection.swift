@@ -36,6 +36,8 @@ final class RawConnection: Sendable {
         let inbox = Inbox()
         self.inbox = inbox
         channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            // Little room in the kernel, so that one that stops reading is noticed soon.
+            .channelOption(.socketOption(.so_rcvbuf), value: 64 * 1024)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Collector(inbox))
@@ -53,6 +55,16 @@ final class RawConnection: Sendable {
     }
 
     func write(_ text: String) { write(Array(text.utf8)) }
+
+    /// Leaves what comes in the kernel.
+    func stopReading() async throws {
+        try await channel.setOption(.autoRead, value: false).get()
+    }
+
+    func startReading() async throws {
+        try await channel.setOption(.autoRead, value: true).get()
+        channel.read()
+    }
 
     /// What came up to and including a text; it is taken away.
     func read(through text: String) async throws -> String {
