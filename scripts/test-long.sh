@@ -5,4 +5,7 @@ cd "$(dirname "$0")/.."
 export SCROLLBACK_SEEDS=${SCROLLBACK_SEEDS:-10000}
 export SCROLLBACK_LONG=1
 swift build --build-tests
-swift test --skip-build 2>&1 | tee .build/test-long.log
+{
+    swift test --skip-build --skip EndToEndTests
+    swift test --skip-build --filter EndToEndTests
+} 2>&1 | tee .build/test-long.log

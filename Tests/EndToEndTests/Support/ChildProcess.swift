@@ -64,7 +64,7 @@ final class ChildProcess: Sendable {
         while end == nil { usleep(1000) }
     }
 
-    func waitForEnd(within seconds: Double = 15) async throws -> Int32 {
+    func waitForEnd(within seconds: Double = 40) async throws -> Int32 {
         try await eventually("the process ends", within: seconds) { self.end }
     }
 
@@ -95,7 +95,7 @@ final class ChildProcess: Sendable {
 /// - Throws: a failure that says what did not happen.
 @discardableResult
 func eventually<Answer>(
-    _ what: String, within seconds: Double = 10, _ probe: () async throws -> Answer?
+    _ what: String, within seconds: Double = 40, _ probe: () async throws -> Answer?
 ) async throws -> Answer {
     let end = ContinuousClock.now + .seconds(seconds)
     while true {

@@ -63,7 +63,7 @@ final class RunningServer: Sendable {
         let process = try Self.run(
             ["serve", "--port", String(port), "--data", data.path] + arguments, shell: shell, name: "server-\(number)",
             folder: folder)
-        let address = try await eventually("the server listens", within: 30) {
+        let address = try await eventually("the server listens", within: 60) {
             if let code = process.end {
                 throw ChildProcess.Failure(description: "the server ended with \(code): \(process.errorText)")
             }
@@ -136,7 +136,7 @@ final class RunningServer: Sendable {
         let folder = try makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let process = try run(arguments, shell: nil, name: "command", folder: folder)
-        let code = try await process.waitForEnd(within: 30)
+        let code = try await process.waitForEnd(within: 120)
         return (code, process.outputText, process.errorText)
     }
 
