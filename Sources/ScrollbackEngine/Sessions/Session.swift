@@ -43,11 +43,11 @@ package struct SessionServices: Sendable {
 /// Sends are queued in the order of their frames; everything else is answered when it is ready.
 package final class Session: Connection {
     package let lane: any Lane
-    private let services: SessionServices
+    let services: SessionServices
     package let outlet: any SessionOutlet
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
-    private struct State {
+    struct State {
         var phase = Phase.connected
         /// Whose it is, from `hello` on; it stays when the session ends, since the hub finds it by it.
         var user: UserID?
@@ -98,7 +98,7 @@ package final class Session: Connection {
         }
     }
 
-    private enum Phase {
+    enum Phase {
         /// Nothing but `hello` is expected.
         case connected
         case verifying
@@ -113,8 +113,8 @@ package final class Session: Connection {
         state.withLock { $0.lastHeard = services.engine.clock() }
     }
 
-    private var engine: Engine { services.engine }
-    private var hub: Hub { services.engine.hub }
+    var engine: Engine { services.engine }
+    var hub: Hub { services.engine.hub }
 
     package var user: UserID { state.withLock { $0.user } ?? UserID(known: "nobody") }
 
@@ -288,19 +288,19 @@ package final class Session: Connection {
     // MARK: Hearing
 
     /// Until when a look at the store holds: until something is taken from this session's user, or from everybody.
-    private struct Mark {
+    struct Mark {
         var removals: Int
         var dismissals: Int
     }
 
-    private func mark() -> Mark {
+    func mark() -> Mark {
         Mark(removals: state.withLock { $0.removals }, dismissals: hub.dismissals)
     }
 
     /// Hears conversations that a look at the store, taken after `mark`, allowed.
     ///
     /// - Returns: false, and nothing more is heard than before, when that look no longer holds.
-    private func subscribe(to ids: some Collection<ConversationID>, since mark: Mark) -> Bool {
+    func subscribe(to ids: some Collection<ConversationID>, since mark: Mark) -> Bool {
         state.withLock { state in
             guard case .open = state.phase else { return true }
             guard state.removals == mark.removals else { return false }
@@ -318,7 +318,7 @@ package final class Session: Connection {
         }
     }
 
-    private func unsubscribe(from id: ConversationID) {
+    func unsubscribe(from id: ConversationID) {
         state.withLock { state in
             if state.subscriptions.remove(id) != nil { hub.unsubscribe(self, from: id) }
         }
@@ -341,131 +341,5 @@ package final class Session: Connection {
                 hub.unsubscribe(self, from: heard)
             }
         }
-    }
-
-    // MARK: Requests
-
-    private func perform(_ request: ClientRequest, _ ref: Int64, _ caller: Caller) {
-        switch request {
-        case .send(let id, let submission):
-            if let refusal = services.allowance?.take(caller, now: engine.clock()) { return answer(ref, refusal) }
-            engine.send(submission, to: id, by: caller, origin: Origin(self)) { [self] result in
-                answer(ref, result) { $1.writeMembers(to: &$0) }
-            }
-        case .read(let id, let seq, let epoch):
-            engine.read(id, seq: seq, epoch: epoch, by: caller) { [self] result in
-                answer(ref, result) { $1.writeMembers(to: &$0) }
-            }
-        case .history(let id, let query):
-            offload(ref, { try $0.history(of: id, query, by: caller) }, { $1.writeMembers(to: &$0) })
-        case .syncWindow(let cursor, let limit):
-            offload(
-                ref, { try $0.syncWindow(cursor: cursor, limit: limit, by: caller) }, { $1.writeMembers(to: &$0) })
-        case .syncLogs(let positions):
-            offload(ref, { try $0.syncLogs(positions, by: caller) }) { writer, answers in
-                writer.key("logs")
-                writer.array(answers) { $1.write(to: &$0) }
-            }
-        case .subscribe(let ids):
-            offload(ref, { [self] in try hear(ids, caller, $0) }) { writer, heads in
-                writer.key("heads")
-                writer.array(heads) { $1.write(to: &$0) }
-            }
-        case .unsubscribe(let ids):
-            for id in ids { unsubscribe(from: id.log.absolute(for: caller.user)) }
-            answer(ref, .success(())) { _, _ in }
-        case .activity(let isActive):
-            state.withLock { $0.isActive = isActive }
-            answer(ref, .success(())) { _, _ in }
-        case .token(let token): renew(token, ref, caller)
-        case .ping:
-            outlet.send(ServerFrame.encodeResult(ref: ref) { _ in })
-        }
-    }
-
-    /// Hears conversations in full, all of them or none.
-    private func hear(_ ids: [ConversationID], _ caller: Caller, _ engine: Engine) throws -> [ConversationHead] {
-        let logs = Set(ids.map { $0.log.absolute(for: caller.user) })
-        func look() throws -> [ConversationHead] { try ids.map { try engine.audibleHead(of: $0.log, by: caller) } }
-        var mark = mark()
-        _ = try look()
-        while !subscribe(to: logs, since: mark) {
-            mark = self.mark()
-            _ = try look()
-        }
-        // Once more: what was said before it was heard is in the heads, and nothing lies between the two.
-        return try look()
-    }
-
-    private func renew(_ token: String, _ ref: Int64, _ caller: Caller) {
-        services.verify(token) { [self] result in
-            switch result {
-            case .failure(let error): answer(ref, error)
-            case .success(let verified):
-                guard verified.caller.user == caller.user else {
-                    return answer(ref, ChatError(.forbidden, "the token is another user's", parameter: "token"))
-                }
-                state.withLock { state in
-                    guard case .open(_, let device, _) = state.phase else { return }
-                    state.phase = .open(caller: verified.caller, device: device, expiresAt: verified.expiresAt)
-                }
-                answer(ref, .success(())) { _, _ in }
-            }
-        }
-    }
-
-    private func offload<Answer: Sendable>(
-        _ ref: Int64, _ work: @escaping @Sendable (Engine) throws -> Answer,
-        _ encode: @escaping @Sendable (inout JSONWriter, Answer) -> Void
-    ) {
-        services.offload { [self] in
-            answer(ref, Result { try work(engine) }.mapError(ChatError.init(wrapping:)), encode)
-        }
-    }
-
-    private func answer<Answer>(
-        _ ref: Int64, _ result: Result<Answer, ChatError>, _ encode: (inout JSONWriter, Answer) -> Void
-    ) {
-        switch result {
-        case .success(let value): outlet.send(ServerFrame.encodeResult(ref: ref) { encode(&$0, value) })
-        case .failure(let error): answer(ref, error)
-        }
-    }
-
-    private func answer(_ ref: Int64?, _ error: ChatError) {
-        outlet.send(ServerFrame.encodeError(ref: ref, error))
-    }
-}
-
-extension ChatError {
-    /// Whatever a store threw.
-    package init(wrapping error: any Error) {
-        self = error as? ChatError ?? ChatError(.internalError, "the store failed", cause: error)
-    }
-}
-
-extension Engine {
-    /// What a connection of the caller hears without asking: conversations that stream to their members, private channels,
-    /// and communities themselves, whose members hear which channels moved.
-    package func streams(of caller: Caller) throws -> Set<ConversationID> {
-        try store.read { store in
-            var ids: Set<ConversationID> = []
-            for member in try store.memberships(of: caller.user) where member.standing == .member {
-                guard let row = try store.conversation(numbered: member.conversation), !row.isDeleted,
-                    permissions[.read, row.id.kind].isMet(by: member.role, isAdmin: caller.isAdmin)
-                else { continue }
-                ids.insert(row.id)
-            }
-            return ids
-        }
-    }
-
-    /// A conversation's head, for whoever may hear what is said there: who left may read their part and no more.
-    fileprivate func audibleHead(of id: ConversationID, by caller: Caller) throws -> ConversationHead {
-        let head = try head(of: id, by: caller)
-        guard head.isMember || permissions[.read, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
-            throw ChatError(.notMember, "you are not a member of \(id) any more")
-        }
-        return head
     }
 }

@@ -39,7 +39,7 @@ package final class MemoryStore: MessageStore {
 
 /// The rows of a ``MemoryStore``.
 ///
-/// Its lock is held around every use; each change leaves a step that takes it back.
+/// `@unchecked Sendable`: its lock is held around every use. Each change leaves a step that takes it back.
 private final class MemoryRows: StoreWriter, @unchecked Sendable {
     let lock = Mutex(())
     var undo: [() -> Void] = []

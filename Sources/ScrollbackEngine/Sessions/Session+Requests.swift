@@ -1,0 +1,131 @@
+import Foundation
+package import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+
+/// Requests and their answers.
+extension Session {
+    func perform(_ request: ClientRequest, _ ref: Int64, _ caller: Caller) {
+        switch request {
+        case .send(let id, let submission):
+            if let refusal = services.allowance?.take(caller, now: engine.clock()) { return answer(ref, refusal) }
+            engine.send(submission, to: id, by: caller, origin: Origin(self)) { [self] result in
+                answer(ref, result) { $1.writeMembers(to: &$0) }
+            }
+        case .read(let id, let seq, let epoch):
+            engine.read(id, seq: seq, epoch: epoch, by: caller) { [self] result in
+                answer(ref, result) { $1.writeMembers(to: &$0) }
+            }
+        case .history(let id, let query):
+            offload(ref, { try $0.history(of: id, query, by: caller) }, { $1.writeMembers(to: &$0) })
+        case .syncWindow(let cursor, let limit):
+            offload(
+                ref, { try $0.syncWindow(cursor: cursor, limit: limit, by: caller) }, { $1.writeMembers(to: &$0) })
+        case .syncLogs(let positions):
+            offload(ref, { try $0.syncLogs(positions, by: caller) }) { writer, answers in
+                writer.key("logs")
+                writer.array(answers) { $1.write(to: &$0) }
+            }
+        case .subscribe(let ids):
+            offload(ref, { [self] in try hear(ids, caller, $0) }) { writer, heads in
+                writer.key("heads")
+                writer.array(heads) { $1.write(to: &$0) }
+            }
+        case .unsubscribe(let ids):
+            for id in ids { unsubscribe(from: id.log.absolute(for: caller.user)) }
+            answer(ref, .success(())) { _, _ in }
+        case .activity(let isActive):
+            state.withLock { $0.isActive = isActive }
+            answer(ref, .success(())) { _, _ in }
+        case .token(let token): renew(token, ref, caller)
+        case .ping:
+            outlet.send(ServerFrame.encodeResult(ref: ref) { _ in })
+        }
+    }
+
+    /// Hears conversations in full, all of them or none.
+    private func hear(_ ids: [ConversationID], _ caller: Caller, _ engine: Engine) throws -> [ConversationHead] {
+        let logs = Set(ids.map { $0.log.absolute(for: caller.user) })
+        func look() throws -> [ConversationHead] { try ids.map { try engine.audibleHead(of: $0.log, by: caller) } }
+        var mark = mark()
+        _ = try look()
+        while !subscribe(to: logs, since: mark) {
+            mark = self.mark()
+            _ = try look()
+        }
+        // Once more: what was said before it was heard is in the heads, and nothing lies between the two.
+        return try look()
+    }
+
+    private func renew(_ token: String, _ ref: Int64, _ caller: Caller) {
+        services.verify(token) { [self] result in
+            switch result {
+            case .failure(let error): answer(ref, error)
+            case .success(let verified):
+                guard verified.caller.user == caller.user else {
+                    return answer(ref, ChatError(.forbidden, "the token is another user's", parameter: "token"))
+                }
+                state.withLock { state in
+                    guard case .open(_, let device, _) = state.phase else { return }
+                    state.phase = .open(caller: verified.caller, device: device, expiresAt: verified.expiresAt)
+                }
+                answer(ref, .success(())) { _, _ in }
+            }
+        }
+    }
+
+    private func offload<Answer: Sendable>(
+        _ ref: Int64, _ work: @escaping @Sendable (Engine) throws -> Answer,
+        _ encode: @escaping @Sendable (inout JSONWriter, Answer) -> Void
+    ) {
+        services.offload { [self] in
+            answer(ref, Result { try work(engine) }.mapError(ChatError.init(wrapping:)), encode)
+        }
+    }
+
+    private func answer<Answer>(
+        _ ref: Int64, _ result: Result<Answer, ChatError>, _ encode: (inout JSONWriter, Answer) -> Void
+    ) {
+        switch result {
+        case .success(let value): outlet.send(ServerFrame.encodeResult(ref: ref) { encode(&$0, value) })
+        case .failure(let error): answer(ref, error)
+        }
+    }
+
+    func answer(_ ref: Int64?, _ error: ChatError) {
+        outlet.send(ServerFrame.encodeError(ref: ref, error))
+    }
+}
+
+extension ChatError {
+    /// Whatever a store threw.
+    package init(wrapping error: any Error) {
+        self = error as? ChatError ?? ChatError(.internalError, "the store failed", cause: error)
+    }
+}
+
+extension Engine {
+    /// What a connection of the caller hears without asking: conversations that stream to their members, private channels,
+    /// and communities themselves, whose members hear which channels moved.
+    package func streams(of caller: Caller) throws -> Set<ConversationID> {
+        try store.read { store in
+            var ids: Set<ConversationID> = []
+            for member in try store.memberships(of: caller.user) where member.standing == .member {
+                guard let row = try store.conversation(numbered: member.conversation), !row.isDeleted,
+                    permissions[.read, row.id.kind].isMet(by: member.role, isAdmin: caller.isAdmin)
+                else { continue }
+                ids.insert(row.id)
+            }
+            return ids
+        }
+    }
+
+    /// A conversation's head, for whoever may hear what is said there: who left may read their part and no more.
+    fileprivate func audibleHead(of id: ConversationID, by caller: Caller) throws -> ConversationHead {
+        let head = try head(of: id, by: caller)
+        guard head.isMember || permissions[.read, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
+            throw ChatError(.notMember, "you are not a member of \(id) any more")
+        }
+        return head
+    }
+}
