@@ -43,9 +43,11 @@ let package = Package(
         .target(name: "ScrollbackWire", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(name: "ScrollbackSync", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(
+            name: "SQLiteRows", dependencies: [.product(name: "GRDB", package: "GRDB.swift")], swiftSettings: strict),
+        .target(
             name: "Scrollback",
             dependencies: [
-                "ScrollbackModel", "ScrollbackSync", "ScrollbackWire",
+                "ScrollbackModel", "ScrollbackSync", "ScrollbackWire", "SQLiteRows",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -67,7 +69,9 @@ let package = Package(
         ),
         .target(
             name: "ScrollbackSQLite",
-            dependencies: ["ScrollbackEngine", "ScrollbackModel", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "ScrollbackEngine", "ScrollbackModel", "SQLiteRows", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict
         ),
         .target(

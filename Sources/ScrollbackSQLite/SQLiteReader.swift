@@ -1,5 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
+import SQLiteRows
 
 /// The engine's questions to one snapshot: each is a seek in a key, or a run of one.
 class SQLiteReader: StoreReader {

@@ -1,5 +1,6 @@
 import GRDB
 import ScrollbackModel
+import SQLiteRows
 
 extension SQLiteStore {
     /// The newest schema this version knows.
@@ -110,7 +111,8 @@ extension SQLiteStore {
                     content TEXT,
                     PRIMARY KEY (conversation, seq)
                 ) WITHOUT ROWID, STRICT;
-                CREATE UNIQUE INDEX message_id ON message (conversation, id);
+                -- The id first: ids begin with their time, so those of a commit to many conversations lie together.
+                CREATE UNIQUE INDEX message_id ON message (id, conversation);
 
                 CREATE TABLE member (
                     conversation INTEGER NOT NULL,

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import ScrollbackModel
+import SQLiteRows
 
 extension SQLiteStore {
     /// Bytes of the main file, of the log of recent commits beside it, and free on the volume.

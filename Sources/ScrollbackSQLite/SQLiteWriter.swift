@@ -1,5 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
+import SQLiteRows
 
 /// The engine's changes in one transaction.
 final class SQLiteWriter: SQLiteReader, StoreWriter {

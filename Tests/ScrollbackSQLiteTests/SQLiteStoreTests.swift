@@ -41,7 +41,7 @@ import Testing
         }
         #expect(
             plans.first { $0.statement.contains("FROM message WHERE conversation = ? AND id = ?") }?.steps
-                == ["SEARCH message USING INDEX message_id (conversation=? AND id=?)"])
+                == ["SEARCH message USING INDEX message_id (id=? AND conversation=?)"])
         #expect(
             plans.first { $0.statement.contains("FROM member WHERE user = ?") }?.steps
                 == ["SEARCH member USING INDEX member_user (user=?)"])

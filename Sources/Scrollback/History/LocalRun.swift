@@ -12,9 +12,9 @@ struct LocalRun: Sendable {
 
     init(_ query: HistoryQuery, in id: ConversationID, _ reader: LocalReader) throws {
         messages = []
-        let log = try reader.log(of: id)
+        let log = try reader.localLog(of: id)
         func place(_ point: HistoryPoint, _ unknown: inout HistoryPoint?) throws -> LocalPlace? {
-            let place = try reader.place(point, in: id)
+            let place = try log.flatMap { try reader.place(point, in: $0) }
             if place == nil { unknown = unknown ?? point }
             return place
         }
@@ -25,46 +25,46 @@ struct LocalRun: Sendable {
                 unknownPoint = unknownPoint ?? point
                 return
             }
-            try readOlder(from: place.newestOlder, limit: query.limit, query.filter, id, log, reader)
+            try readOlder(from: place.newestOlder, limit: query.limit, query.filter, log, reader)
         case .after(let point):
             guard let log, let place = try place(point, &unknownPoint) else {
                 unknownPoint = unknownPoint ?? point
                 return
             }
-            try readNewer(from: place.oldestNewer, to: nil, limit: query.limit, query.filter, id, log, reader)
+            try readNewer(from: place.oldestNewer, to: nil, limit: query.limit, query.filter, log, reader)
         case .between(let from, let to):
             guard let log, let first = try place(from, &unknownPoint), let end = try place(to, &unknownPoint) else {
                 unknownPoint = unknownPoint ?? from
                 return
             }
             try readNewer(
-                from: first.newestOlder + 1, to: end.newestOlder, limit: query.limit, query.filter, id, log, reader)
+                from: first.newestOlder + 1, to: end.newestOlder, limit: query.limit, query.filter, log, reader)
             older = nil
         case .around(let point, let before, let after):
             guard let log, let place = try place(point, &unknownPoint) else {
                 unknownPoint = unknownPoint ?? point
                 return
             }
-            try readAround(place, before: before, after: after, query.filter, id, log, reader)
+            try readAround(place, before: before, after: after, query.filter, log, reader)
         }
     }
 
     private mutating func readOlder(
-        from top: Seq, limit: Int, _ filter: MessageFilter, _ id: ConversationID, _ log: LogState,
+        from top: Seq, limit: Int, _ filter: MessageFilter, _ log: LocalLog,
         _ reader: LocalReader
     ) throws {
-        let page = try reader.older(from: top, limit: limit, filter: filter, in: id)
-        messages = page.messages.reversed() + messages
+        let page = try reader.older(from: top, limit: limit, filter: filter, in: log)
+        messages.insert(contentsOf: page.messages.reversed(), at: 0)
         older = page.older
         newer = newer ?? page.newer
         gap = page.gap.map { Self.request(older: $0, from: top) } ?? gap
     }
 
     private mutating func readNewer(
-        from bottom: Seq, to end: Seq?, limit: Int, _ filter: MessageFilter, _ id: ConversationID, _ log: LogState,
+        from bottom: Seq, to end: Seq?, limit: Int, _ filter: MessageFilter, _ log: LocalLog,
         _ reader: LocalReader
     ) throws {
-        let page = try reader.newer(from: bottom, to: end, limit: limit, filter: filter, in: id)
+        let page = try reader.newer(from: bottom, to: end, limit: limit, filter: filter, in: log)
         messages += page.messages
         newer = page.newer
         older = older ?? page.older
@@ -72,18 +72,19 @@ struct LocalRun: Sendable {
     }
 
     private mutating func readAround(
-        _ place: LocalPlace, before: Int, after: Int, _ filter: MessageFilter, _ id: ConversationID, _ log: LogState,
+        _ place: LocalPlace, before: Int, after: Int, _ filter: MessageFilter, _ log: LocalLog,
         _ reader: LocalReader
     ) throws {
-        if let seq = place.itself, let range = log.range, range.contains(seq), !log.voids.contains(seq) {
-            if log.gaps.contains(seq) {
+        let state = log.state
+        if let seq = place.itself, let range = state.range, range.contains(seq), !state.voids.contains(seq) {
+            if state.gaps.contains(seq) {
                 gap = GapRequest(gap: seq...seq, anchor: seq + 1, direction: .older, limit: 1)
             }
-            messages = try reader.newer(from: seq, to: seq, limit: 1, filter: filter, in: id).messages
+            messages = try reader.newer(from: seq, to: seq, limit: 1, filter: filter, in: log).messages
         }
-        try readNewer(from: place.oldestNewer, to: nil, limit: after, filter, id, log, reader)
+        try readNewer(from: place.oldestNewer, to: nil, limit: after, filter, log, reader)
         let newerEnd = newer
-        try readOlder(from: place.newestOlder, limit: before, filter, id, log, reader)
+        try readOlder(from: place.newestOlder, limit: before, filter, log, reader)
         newer = newerEnd
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 package import ScrollbackModel
 import ScrollbackSync
+import SQLiteRows
 
 /// A page of what this device has, and whether a gap keeps it from being whole.
 package struct LocalPage: Sendable {
@@ -25,10 +26,22 @@ package struct LocalPlace: Hashable, Sendable {
     static func between(_ seq: Seq) -> LocalPlace { LocalPlace(newestOlder: seq, oldestNewer: seq + 1) }
 }
 
+/// A conversation's log as the device has it, by the name its rows go by.
+package struct LocalLog: Sendable {
+    package let id: ConversationID
+    let number: Int64
+    let state: LogState
+}
+
 extension LocalReader {
+    package func localLog(of id: ConversationID) throws -> LocalLog? {
+        guard let number = try number(of: id), let state = try log(number) else { return nil }
+        return LocalLog(id: id, number: number, state: state)
+    }
+
     /// Finds a point among what is here; nothing where only the server knows it.
-    package func place(_ point: HistoryPoint, in id: ConversationID) throws -> LocalPlace? {
-        guard let number = try number(of: id), let log = try log(number) else { return nil }
+    package func place(_ point: HistoryPoint, in local: LocalLog) throws -> LocalPlace? {
+        let (number, log) = (local.number, local.state)
         switch point {
         case .latest: return .between(log.head)
         case .earliest: return .between(log.firstSeq - 1)
@@ -45,7 +58,7 @@ extension LocalReader {
             return try place(from: first, through: last, number, log)
         case .firstUnread:
             guard let read = try readState(number) else { return nil }
-            guard read.unread > 0, let log = try self.log(number) else { return .between(log.head) }
+            guard read.unread > 0 else { return .between(log.head) }
             let first = try Seq.fetchOne(
                 db.cachedStatement(
                     sql: """
@@ -76,8 +89,8 @@ extension LocalReader {
     }
 
     /// Messages at or below a place, to older; it ends before the first gap.
-    package func older(from top: Seq, limit: Int, filter: MessageFilter, in id: ConversationID) throws -> LocalPage {
-        guard let number = try number(of: id), let log = try log(number) else { return LocalPage(messages: []) }
+    package func older(from top: Seq, limit: Int, filter: MessageFilter, in local: LocalLog) throws -> LocalPage {
+        let log = local.state
         let top = min(top, log.head)
         let gap = log.gaps.last(atOrBelow: top)
         let bottom = max(log.firstSeq, (gap?.upperBound ?? 0) + 1)
@@ -87,8 +100,7 @@ extension LocalReader {
                 messages: [], gap: isWhole ? nil : gap, older: top >= log.firstSeq ? top : nil, newer: nil,
                 epoch: log.epoch)
         }
-        let rows = try messages(
-            number, id, log.epoch, range: bottom...top, newestFirst: true, limit: limit, filter: filter)
+        let rows = try messages(in: local, bottom...top, newestFirst: true, limit: limit, filter: filter)
         let isFull = rows.count == limit
         let lower = isFull ? rows[limit - 1].seq : bottom
         return LocalPage(
@@ -98,9 +110,9 @@ extension LocalReader {
 
     /// Messages at or above a place, to newer, lowest first; it ends before the first gap.
     package func newer(
-        from bottom: Seq, to end: Seq?, limit: Int, filter: MessageFilter, in id: ConversationID
+        from bottom: Seq, to end: Seq?, limit: Int, filter: MessageFilter, in local: LocalLog
     ) throws -> LocalPage {
-        guard let number = try number(of: id), let log = try log(number) else { return LocalPage(messages: []) }
+        let log = local.state
         let bottom = max(bottom, log.firstSeq)
         let last = min(log.head, end ?? log.head)
         let gap = log.gaps.first(atOrAbove: bottom).flatMap { $0.lowerBound <= last ? $0 : nil }
@@ -111,8 +123,7 @@ extension LocalReader {
                 messages: [], gap: isWhole ? nil : gap, older: nil, newer: bottom <= last ? bottom : nil,
                 epoch: log.epoch)
         }
-        let rows = try messages(
-            number, id, log.epoch, range: bottom...top, newestFirst: false, limit: limit, filter: filter)
+        let rows = try messages(in: local, bottom...top, newestFirst: false, limit: limit, filter: filter)
         let isFull = rows.count == limit
         let upper = isFull ? rows[limit - 1].seq : top
         return LocalPage(
@@ -121,28 +132,36 @@ extension LocalReader {
     }
 
     package func message(_ id: MessageID, in conversation: ConversationID) throws -> Message? {
-        guard let number = try number(of: conversation), let log = try log(number) else { return nil }
-        return try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND id = ?"),
-            arguments: [number, id.data]
-        ).map { try MessageColumns.message($0, in: conversation, epoch: log.epoch) }
+        guard let log = try localLog(of: conversation) else { return nil }
+        var found: Message?
+        try db.cachedStatement(sql: "SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND id = ?")
+            .messages(in: conversation, epoch: log.state.epoch) {
+                $0.add(log.number)
+                $0.add(id.uuid)
+            } take: {
+                found = $0
+                return false
+            }
+        return found
     }
 
     func messages(
-        _ number: Int64, _ id: ConversationID, _ epoch: Epoch, range: SeqRange, newestFirst: Bool, limit: Int,
-        filter: MessageFilter
+        in log: LocalLog, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter
     ) throws -> [Message] {
         let statement = try db.cachedStatement(
             sql: """
                 SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?
                 ORDER BY seq \(newestFirst ? "DESC" : "ASC")
                 """)
-        let rows = try Row.fetchCursor(statement, arguments: [number, range.lowerBound, range.upperBound])
         var found: [Message] = []
         found.reserveCapacity(min(limit, 100))
-        while found.count < limit, let row = try rows.next() {
-            let message = try MessageColumns.message(row, in: id, epoch: epoch)
+        try statement.messages(in: log.id, epoch: log.state.epoch) {
+            $0.add(log.number)
+            $0.add(range.lowerBound)
+            $0.add(range.upperBound)
+        } take: { message in
             if filter == .all || filter.matches(message, reader: user) { found.append(message) }
+            return found.count < limit
         }
         return found
     }

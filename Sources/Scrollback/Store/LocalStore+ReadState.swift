@@ -22,13 +22,17 @@ extension LocalReader {
     func counted(above lower: Seq, through upper: Seq, _ number: Int64) throws -> ReadState.CountedSince {
         var since = ReadState.CountedSince()
         guard lower < upper else { return since }
-        let rows = try messages(
-            number, .room("unnamed"), Epoch(rawValue: 0), range: (lower + 1)...upper, newestFirst: false, limit: .max,
-            filter: .all)
-        for row in rows {
-            if row.sender == user {
-                since.own += row.type.traits.less(row.attributes.traits).countsUnread ? 1 : 0
-            } else if row.attributes.mentions?.includes(user) == true {
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT sender, type, flags, mentions FROM message
+                    WHERE conversation = ?1 AND seq > ?2 AND seq <= ?3 AND (sender = ?4 OR mentions IS NOT NULL)
+                    """), arguments: [number, lower, upper, user.text])
+        while let row = try rows.next() {
+            if row[0] == user.text {
+                let traits = MessageType(rawValue: row[1]).traits.less(MessageTraits(bits: row[2]))
+                since.own += traits.countsUnread ? 1 : 0
+            } else if try Mentions(json: row[3]).includes(user) {
                 since.mentions += 1
             }
         }

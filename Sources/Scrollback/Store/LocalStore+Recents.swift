@@ -1,5 +1,6 @@
 import GRDB
 public import ScrollbackModel
+import SQLiteRows
 
 /// A conversation in the list of recents.
 public struct RecentConversation: Hashable, Identifiable, Sendable {
@@ -52,17 +53,24 @@ extension LocalReader {
         ).map { row in
             let number: Int64 = row[0]
             let id = try ConversationID(row[1] as String)
-            var last: Message?
-            if let epoch = row[9] as Int64? {
-                last = try messages(
-                    number, id, Epoch(rawValue: UInt64(bitPattern: epoch)), range: 0...Seq.max, newestFirst: true,
-                    limit: 1, filter: .all
-                ).first
-            }
+            let epoch = (row[9] as Int64?).map { Epoch(rawValue: UInt64(bitPattern: $0)) }
+            let last = try epoch.flatMap { try newestMessage(number, in: id, epoch: $0) }
             return RecentConversation(
                 id: id, name: row[2], avatar: row[3], lastMessage: last, unread: row[4], mentions: row[5],
                 isMuted: row[6], isPinned: row[7], isMarkedUnread: row[8])
         }
+    }
+
+    private func newestMessage(_ number: Int64, in id: ConversationID, epoch: Epoch) throws -> Message? {
+        var newest: Message?
+        let sql = "SELECT \(MessageColumns.list) FROM message WHERE conversation = ? ORDER BY seq DESC LIMIT 1"
+        try db.cachedStatement(sql: sql).messages(in: id, epoch: epoch) {
+            $0.add(number)
+        } take: {
+            newest = $0
+            return false
+        }
+        return newest
     }
 
     package func recent(_ id: ConversationID) throws -> RecentConversation? {

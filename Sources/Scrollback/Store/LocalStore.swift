@@ -77,11 +77,23 @@ package final class LocalStore: Sendable {
     // MARK: Transactions
 
     /// Reads one snapshot.
-    package func read<Answer: Sendable>(
-        _ body: @escaping @Sendable (LocalReader) throws -> Answer
+    ///
+    /// On a thread of the concurrency pool and not on one of GRDB's: a page takes a tenth of a millisecond, and going to
+    /// another thread and back takes as long. It never waits for a writer.
+    @concurrent package func read<Answer: Sendable>(
+        _ body: @Sendable (LocalReader) throws -> Answer
     ) async throws(ChatError) -> Answer {
-        let user = user
-        return try await wrapping { try await self.database.read { db in try body(LocalReader(db: db, user: user)) } }
+        do {
+            return try readSynchronously(body)
+        } catch let error as ChatError {
+            throw error
+        } catch {
+            throw ChatError(.localStorage, "the local store failed", cause: error)
+        }
+    }
+
+    private func readSynchronously<Answer>(_ body: (LocalReader) throws -> Answer) throws -> Answer {
+        try database.read { db in try body(LocalReader(db: db, user: user)) }
     }
 
     /// Changes in one transaction.
@@ -89,14 +101,8 @@ package final class LocalStore: Sendable {
         _ body: @escaping @Sendable (LocalWriter) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let user = user
-        return try await wrapping {
-            try await self.database.write { db in try body(LocalWriter(reader: LocalReader(db: db, user: user))) }
-        }
-    }
-
-    private func wrapping<Answer>(_ body: () async throws -> Answer) async throws(ChatError) -> Answer {
         do {
-            return try await body()
+            return try await database.write { db in try body(LocalWriter(reader: LocalReader(db: db, user: user))) }
         } catch let error as ChatError {
             throw error
         } catch {

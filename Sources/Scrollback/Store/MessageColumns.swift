@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import ScrollbackModel
 import ScrollbackWire
+import SQLiteRows
 
 /// How a message's row is read and written: one list of columns, one order.
 enum MessageColumns {
@@ -28,28 +29,45 @@ enum MessageColumns {
             message.sender.text, message.type.rawValue, message.content?.json.text, message.rev,
             attributes.traits.bits, attributes.mentions?.json, attributes.metadata?.text, attributes.extra?.text,
             attributes.customType, attributes.push?.text, attributes.replyTo?.data,
-            message.editedAt?.timeIntervalSince1970,
+            message.editedAt?.timeIntervalSinceReferenceDate,
         ]
     }
 
-    static func message(_ row: Row, in conversation: ConversationID, epoch: Epoch) throws -> Message {
+    static func message(_ row: inout Columns, in conversation: ConversationID, epoch: Epoch) throws -> Message {
+        let seq = row.integer()
+        let n = row.integer()
+        let timetoken = Timetoken(rawValue: row.bits())
+        guard let id = row.optionalUUID() else { throw ChatError(.localStorage, "a stored message has no id") }
+        let sender = UserID(known: row.text())
+        let type = MessageType(rawValue: row.text())
+        let content = row.optionalText().map { MessageContent(known: type, json: RawJSON(known: $0)) }
+        let rev = row.integer()
         var attributes = MessageAttributes()
-        if let text: String = row[9] { attributes.mentions = try Mentions(json: text) }
-        attributes.metadata = (row[10] as String?).map { RawJSON(known: $0) }
-        attributes.extra = (row[11] as String?).map { RawJSON(known: $0) }
-        attributes.customType = row[12]
-        attributes.push = (row[13] as String?).map { RawJSON(known: $0) }
-        attributes.replyTo = (row[14] as Data?).map { MessageID(data: $0) }
-        attributes.traits = MessageTraits(bits: row[8])
-        let type = MessageType(rawValue: row[5])
-        let content: String? = row[6]
-        let editedAt: Double? = row[15]
+        attributes.traits = MessageTraits(bits: row.integer())
+        attributes.mentions = try row.optionalText().map { try Mentions(json: $0) }
+        attributes.metadata = row.optionalText().map { RawJSON(known: $0) }
+        attributes.extra = row.optionalText().map { RawJSON(known: $0) }
+        attributes.customType = row.optionalText()
+        attributes.push = row.optionalText().map { RawJSON(known: $0) }
+        attributes.replyTo = row.optionalUUID().map { MessageID($0) }
         return Message(
-            conversation: conversation, seq: row[0], n: row[1], id: MessageID(data: row[3]),
-            timetoken: Timetoken(rawValue: UInt64(bitPattern: row[2])), epoch: epoch,
-            sender: UserID(known: row[4]), type: type,
-            content: content.map { MessageContent(known: type, json: RawJSON(known: $0)) }, rev: row[7],
-            attributes: attributes, editedAt: editedAt.map { Date(timeIntervalSince1970: $0) })
+            conversation: conversation, seq: seq, n: n, id: MessageID(id), timetoken: timetoken, epoch: epoch,
+            sender: sender, type: type, content: content, rev: rev, attributes: attributes,
+            editedAt: row.optionalDate())
+    }
+}
+
+extension Statement {
+    /// The messages a statement over ``MessageColumns/list`` finds, as long as `take` answers whether it wants more.
+    func messages(
+        in conversation: ConversationID, epoch: Epoch, bind: (inout Parameters) -> Void,
+        take: (Message) -> Bool
+    ) throws {
+        try run(bind: bind) { row in
+            take(try MessageColumns.message(&row, in: conversation, epoch: epoch))
+        } failure: { code, _ in
+            DatabaseError(resultCode: ResultCode(rawValue: code), sql: sql)
+        }
     }
 }
 

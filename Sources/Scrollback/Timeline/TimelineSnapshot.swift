@@ -17,21 +17,18 @@ struct TimelineSnapshot: Sendable {
         _ reader: LocalReader
     ) throws {
         pending = try reader.pending(in: id)
-        guard let number = try reader.number(of: id), let log = try reader.log(number), let range = log.range else {
-            return
-        }
-        let place = try reader.place(center, in: id)?.oldestNewer ?? log.head + 1
+        guard let local = try reader.localLog(of: id), case let log = local.state, let range = log.range else { return }
+        let place = try reader.place(center, in: local)?.oldestNewer ?? log.head + 1
         // Places are dense, so a window of places is a window of messages; voids and gaps make it shorter, never longer.
         let lower = max(range.lowerBound, place - Int64(older))
         let upper = center == .latest ? range.upperBound : min(range.upperBound, place + Int64(newer) - 1)
         guard lower <= upper else { return }
         let window = lower...upper
-        rows = try reader.messages(
-            number, id, log.epoch, range: window, newestFirst: false, limit: .max, filter: .all)
+        rows = try reader.messages(in: local, window, newestFirst: false, limit: .max, filter: .all)
         gaps = log.gaps.clipped(to: window).ranges
         isAtNewest = upper == range.upperBound
         hasOlder = lower > range.lowerBound
-        if let read = try reader.readState(number) {
+        if let read = try reader.readState(local.number) {
             firstUnread =
                 rows.first { $0.seq > read.readSeq && $0.sender != user && read.unread > 0 }?.id
         }

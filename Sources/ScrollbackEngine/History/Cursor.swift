@@ -119,8 +119,16 @@ extension MessageFilter {
 
 extension Data {
     func base64URLEncodedString() -> String {
-        base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
-            .replacingOccurrences(of: "=", with: "")
+        var text = ""
+        for byte in base64EncodedData() {
+            switch byte {
+            case UInt8(ascii: "+"): text.append("-")
+            case UInt8(ascii: "/"): text.append("_")
+            case UInt8(ascii: "="): break
+            default: text.unicodeScalars.append(Unicode.Scalar(byte))
+            }
+        }
+        return text
     }
 
     init?(base64URLEncoded text: String) {

@@ -47,7 +47,11 @@ public struct Identifier: Sendable {
 
 extension Identifier: Hashable, Comparable {
     public static func == (a: Identifier, b: Identifier) -> Bool {
-        a.text.utf8.elementsEqual(b.text.utf8)
+        var (a, b) = (a.text, b.text)
+        return a.withUTF8 { a in
+            b.withUTF8 { b in a.count == b.count && (a.isEmpty || memcmp(a.baseAddress!, b.baseAddress!, a.count) == 0)
+            }
+        }
     }
 
     public static func < (a: Identifier, b: Identifier) -> Bool {

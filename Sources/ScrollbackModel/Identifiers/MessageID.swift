@@ -43,7 +43,24 @@ public struct MessageID: Hashable, Sendable {
 
 extension MessageID: CustomStringConvertible, Comparable {
     /// The lower-case text form.
-    public var description: String { uuid.uuidString.lowercased() }
+    public var description: String {
+        withUnsafeBytes(of: uuid.uuid) { bytes in
+            String(unsafeUninitializedCapacity: 36) { text in
+                func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+                var end = 0
+                for (index, byte) in bytes.enumerated() {
+                    if index == 4 || index == 6 || index == 8 || index == 10 {
+                        text[end] = UInt8(ascii: "-")
+                        end += 1
+                    }
+                    text[end] = digit(byte >> 4)
+                    text[end + 1] = digit(byte & 15)
+                    end += 2
+                }
+                return end
+            }
+        }
+    }
 
     public static func < (a: MessageID, b: MessageID) -> Bool { a.uuid < b.uuid }
 }

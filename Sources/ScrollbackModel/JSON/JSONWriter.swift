@@ -35,8 +35,12 @@ package struct JSONWriter {
         needsComma = true
     }
 
+    /// A member's name, which needs no escapes: names are ours, or checked before.
     package mutating func key(_ name: String) {
-        value(name)
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(contentsOf: name.utf8)
+        bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }
@@ -60,7 +64,11 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    package mutating func value(_ number: some BinaryInteger) {
+    package mutating func value(_ number: Int64) {
+        splice(String(number))
+    }
+
+    package mutating func value(_ number: Int) {
         splice(String(number))
     }
 
@@ -86,7 +94,11 @@ package struct JSONWriter {
         if let text { key(name); value(text) }
     }
 
-    package mutating func field(_ name: String, _ number: (some BinaryInteger)?) {
+    package mutating func field(_ name: String, _ number: Int64?) {
+        if let number { key(name); value(number) }
+    }
+
+    package mutating func field(_ name: String, _ number: Int?) {
         if let number { key(name); value(number) }
     }
 

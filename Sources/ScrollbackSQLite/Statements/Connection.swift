@@ -1,11 +1,9 @@
 import Foundation
 import GRDB
 import GRDBSQLite
+import SQLiteRows
 
 /// One connection's prepared statements, each compiled when it is first used.
-///
-/// Rows go to and from SQLite's C functions directly: for the few statements of the hot path that halves the work of
-/// GRDB's general arguments and rows.
 ///
 /// `@unchecked Sendable`: it is used only while GRDB lends out its database, which it does to one thread at a time.
 final class Connection: @unchecked Sendable {
@@ -38,21 +36,8 @@ final class Connection: @unchecked Sendable {
         _ statement: Statement, bind: (inout Parameters) -> Void = { _ in }, row: (inout Columns) throws -> Bool
     ) throws {
         if let loss { throw loss }
-        let pointer = statement.sqliteStatement
-        defer { sqlite3_reset(pointer) }
-        var parameters = Parameters(pointer)
-        bind(&parameters)
-        while true {
-            errno = 0
-            switch sqlite3_step(pointer) {
-            case SQLITE_ROW:
-                var columns = Columns(pointer)
-                guard try row(&columns) else { return }
-            case SQLITE_DONE:
-                return
-            case let code:
-                throw failure(code, systemError: errno, statement)
-            }
+        try statement.run(bind: bind, row: row) { code, systemError in
+            failure(code, systemError: systemError, statement)
         }
     }
 
@@ -109,125 +94,5 @@ final class Connection: @unchecked Sendable {
             sql: statement.sql)
         if sqlite3_get_autocommit(database.sqliteConnection) != 0 { loss = error }
         return error
-    }
-}
-
-/// Hands values to a statement, in the order of its parameters.
-struct Parameters {
-    private let statement: OpaquePointer
-    private var index: CInt = 0
-
-    /// SQLite makes its own copy.
-    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-
-    init(_ statement: OpaquePointer) {
-        self.statement = statement
-    }
-
-    mutating func add(_ number: Int64) {
-        index += 1
-        sqlite3_bind_int64(statement, index, number)
-    }
-
-    mutating func add(_ number: Int64?) {
-        if let number { add(number) } else { addNull() }
-    }
-
-    mutating func add(_ flag: Bool) { add(Int64(flag ? 1 : 0)) }
-
-    /// 64 bits without a sign, as those of a number that has one.
-    mutating func add(bits: UInt64) { add(Int64(bitPattern: bits)) }
-
-    mutating func add(_ text: String) {
-        index += 1
-        var text = text
-        text.withUTF8 { utf8 in
-            // Without an address SQLite would take it for NULL, and an empty text is something else.
-            guard let start = utf8.baseAddress, !utf8.isEmpty else {
-                sqlite3_bind_text(statement, index, "", 0, Self.copied)
-                return
-            }
-            start.withMemoryRebound(to: CChar.self, capacity: utf8.count) {
-                _ = sqlite3_bind_text(statement, index, $0, CInt(utf8.count), Self.copied)
-            }
-        }
-    }
-
-    mutating func add(_ text: String?) {
-        if let text { add(text) } else { addNull() }
-    }
-
-    /// A date to its last bit.
-    mutating func add(_ date: Date?) {
-        guard let date else { return addNull() }
-        index += 1
-        sqlite3_bind_double(statement, index, date.timeIntervalSinceReferenceDate)
-    }
-
-    mutating func add(_ uuid: UUID?) {
-        guard let uuid else { return addNull() }
-        index += 1
-        withUnsafeBytes(of: uuid.uuid) {
-            _ = sqlite3_bind_blob(statement, index, $0.baseAddress, CInt($0.count), Self.copied)
-        }
-    }
-
-    private mutating func addNull() {
-        index += 1
-        sqlite3_bind_null(statement, index)
-    }
-}
-
-/// Takes values from a statement's row, in the order of its columns.
-struct Columns {
-    private let statement: OpaquePointer
-    private var index: CInt = -1
-
-    init(_ statement: OpaquePointer) {
-        self.statement = statement
-    }
-
-    mutating func skip(_ count: CInt) { index += count }
-
-    mutating func integer() -> Int64 {
-        index += 1
-        return sqlite3_column_int64(statement, index)
-    }
-
-    mutating func optionalInteger() -> Int64? { nextIsNull() ? nil : integer() }
-
-    mutating func flag() -> Bool { integer() != 0 }
-
-    mutating func bits() -> UInt64 { UInt64(bitPattern: integer()) }
-
-    mutating func text() -> String { optionalText() ?? "" }
-
-    mutating func optionalText() -> String? {
-        index += 1
-        // The bytes are counted, since a text may have NULs in it. Only NULL has no address.
-        guard let start = sqlite3_column_text(statement, index) else { return nil }
-        let count = Int(sqlite3_column_bytes(statement, index))
-        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
-    }
-
-    mutating func optionalDate() -> Date? {
-        guard !nextIsNull() else { return nil }
-        index += 1
-        return Date(timeIntervalSinceReferenceDate: sqlite3_column_double(statement, index))
-    }
-
-    mutating func optionalUUID() -> UUID? {
-        index += 1
-        guard let start = sqlite3_column_blob(statement, index), sqlite3_column_bytes(statement, index) == 16 else {
-            return nil
-        }
-        return UUID(uuid: start.loadUnaligned(as: uuid_t.self))
-    }
-
-    /// Whether the next value is NULL, which is then passed over.
-    private mutating func nextIsNull() -> Bool {
-        guard sqlite3_column_type(statement, index + 1) == SQLITE_NULL else { return false }
-        index += 1
-        return true
     }
 }
