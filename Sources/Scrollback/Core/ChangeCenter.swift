@@ -43,6 +43,12 @@ final class ChangeCenter: Sendable {
         for observer in concerned { observer.continuation.yield() }
     }
 
+    /// Nothing changed but how a conversation is looked at.
+    func changed(only conversation: ConversationID) {
+        let concerned = observers.withLock { $0.values.filter { $0.subject == .conversation(conversation) } }
+        for observer in concerned { observer.continuation.yield() }
+    }
+
     func end() {
         let all = observers.withLock { observers in
             defer { observers = [:] }

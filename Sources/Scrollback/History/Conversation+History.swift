@@ -77,7 +77,7 @@ extension Conversation {
             newer: page.newer.map { .cursor($0) }, shortfall: nil, gap: nil)
     }
 
-    private func fetch(_ query: HistoryQuery) async throws(ChatError) -> LogPage {
+    func fetch(_ query: HistoryQuery) async throws(ChatError) -> LogPage {
         let body = try await core.request(.history(id, query))
         var reader = try JSONReader(body)
         return try LogPage(from: &reader)

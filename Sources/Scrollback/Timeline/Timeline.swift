@@ -55,54 +55,58 @@ public final class Timeline: Sendable {
     }
 
     let conversation: Conversation
-    let window: Int
+    let size: Int
     private let state: Mutex<State>
-    private let wake: AsyncStream<Void>.Continuation
-    private let wakes: AsyncStream<Void>
 
     private struct State {
-        /// The place the window is around; nothing while it follows the newest end.
-        var center: HistoryPoint
+        var window: TimelineWindow
+        var visible: SeqRange?
         var fill = GapFill()
-        var visible: ClosedRange<Seq>?
-        var older: Int
-        var newer: Int
+        var isSeeking = false
+        /// What was shown last.
+        var snapshot: TimelineSnapshot?
+        /// The places that are shown, or will be when somebody looks again.
+        var shown: SeqRange?
     }
 
-    init(conversation: Conversation, at point: HistoryPoint, window: Int) {
+    init(conversation: Conversation, at point: HistoryPoint, size: Int) {
         self.conversation = conversation
-        self.window = window
-        let half = window / 2
-        state = Mutex(State(center: point, older: point == .latest ? window : half, newer: half))
-        (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.size = size
+        state = Mutex(State(window: TimelineWindow(at: point, count: size)))
     }
 
     private var core: ClientCore { conversation.core }
 
     // MARK: What the screen does
 
-    /// Tells which messages are on the screen: the gap nearest to them is filled first.
-    public func setVisible(_ ids: ClosedRange<Int64>) {
+    /// Tells which items are on the screen: the gap nearest to them is filled first, and what comes in does not push them
+    /// out of the window.
+    ///
+    /// Items that the window does not hold any more change nothing.
+    public func setVisible(from first: Item.ID, to last: Item.ID) {
         state.withLock { state in
-            state.visible = ids
+            guard let places = state.snapshot?.places(from: first, to: last) else { return }
+            state.visible = places
             state.fill.somethingChanged()
         }
-        wake.yield()
+        lookAgain()
     }
 
-    /// Makes the window reach further back.
+    /// Moves the window half its size further back, and returns once there is something to show.
+    ///
+    /// - Throws: what kept the server from being asked, where the device has nothing older.
     public func loadOlder() async throws(ChatError) {
-        state.withLock { $0.older += window / 2 }
-        wake.yield()
+        try await extend(.older)
     }
 
-    /// Makes the window reach further to the newest end.
+    /// Moves the window half its size to the newest end, where it stays from then on.
+    ///
+    /// - Throws: what kept the server from being asked, where the device has nothing newer.
     public func loadNewer() async throws(ChatError) {
-        state.withLock { $0.newer += window / 2 }
-        wake.yield()
+        try await extend(.newer)
     }
 
-    /// Moves the window.
+    /// Moves the window to another place, with as much on both sides.
     ///
     /// - Throws: `unknown-message` when there is no such message; `unreachable` when only the server knows and it can't be
     ///   asked.
@@ -110,13 +114,36 @@ public final class Timeline: Sendable {
         let page = try await conversation.history(.around(point, before: 10, after: 10))
         if let shortfall = page.shortfall, page.messages.isEmpty { throw shortfall }
         state.withLock { state in
-            state.center = point
-            state.older = point == .latest ? window : window / 2
-            state.newer = window / 2
+            state.window = TimelineWindow(at: point, count: size)
             state.visible = nil
             state.fill.somethingChanged()
         }
-        wake.yield()
+        lookAgain()
+    }
+
+    private func extend(_ direction: GapRequest.Direction) async throws(ChatError) {
+        guard let shown = state.withLock({ $0.shown }) else { return }
+        let step = max(1, size / 2)
+        let anchor: Anchor =
+            switch direction {
+            case .older: .before(.seq(shown.lowerBound))
+            case .newer: .after(.seq(shown.upperBound))
+            }
+        let page = try await conversation.history(anchor, limit: min(step, Limits.standard.pageSize))
+        if let shortfall = page.shortfall, page.messages.isEmpty { throw shortfall }
+        let log = try await core.store.read { [id = conversation.id] in try $0.log(of: id) }
+        guard let log else { return }
+        state.withLock { state in
+            state.window = .extending(shown, direction, by: step, most: size * 2, in: log)
+            state.shown = state.window.places(in: log, visible: nil, margin: size / 4, most: size * 2)
+            state.visible = nil
+            state.fill.somethingChanged()
+        }
+        lookAgain()
+    }
+
+    private func lookAgain() {
+        core.changes.changed(only: conversation.id)
     }
 
     // MARK: Views
@@ -129,16 +156,14 @@ public final class Timeline: Sendable {
         let changes = core.changes.changes(of: .conversation(conversation.id))
         let task = Task { [self] in
             await withDiscardingTaskGroup { group in
-                let signals = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-                group.addTask {
-                    for await _ in changes { signals.continuation.yield() }
-                    signals.continuation.finish()
-                }
-                group.addTask { for await _ in self.wakes { signals.continuation.yield() } }
-                for await _ in signals.stream {
-                    guard let (view, gap) = try? await read() else { break }
+                for await _ in changes {
+                    guard let (view, work) = try? await read() else { break }
                     continuation.yield(view)
-                    if let gap { group.addTask { await self.fill(gap, signals.continuation) } }
+                    switch work {
+                    case .fill(let gap): group.addTask { await self.fill(gap) }
+                    case .seek(let point): group.addTask { await self.seek(point) }
+                    case nil: break
+                    }
                 }
                 group.cancelAll()
             }
@@ -148,27 +173,39 @@ public final class Timeline: Sendable {
         return stream
     }
 
-    /// Reads the window from one snapshot, and finds the gap to fill next.
-    private func read() async throws(ChatError) -> (View, GapRequest?) {
-        let (center, older, newer, visible) = state.withLock { ($0.center, $0.older, $0.newer, $0.visible) }
-        let id = conversation.id
-        let user = core.user
-        let snapshot = try await core.store.read { reader in
-            try TimelineSnapshot(of: id, around: center, older: older, newer: newer, visible: visible, user, reader)
-        }
-        let now = core.clock()
-        let step = state.withLock { $0.fill.next(snapshot.wanted, now: now) }
-        var request: GapRequest?
-        if case .ask(let asked) = step { request = asked }
-        let loading = state.withLock { $0.fill.inFlight?.gap }
-        return (snapshot.view(loading: loading), request)
+    /// What the server must be asked for.
+    private enum Work {
+        case fill(GapRequest)
+        case seek(HistoryPoint)
     }
 
-    private func fill(_ request: GapRequest, _ signal: AsyncStream<Void>.Continuation) async {
+    /// Reads the window from one snapshot, and finds what to ask for next.
+    private func read() async throws(ChatError) -> (View, Work?) {
+        let (window, visible) = state.withLock { ($0.window, $0.visible) }
+        let (id, user, size) = (conversation.id, core.user, size)
+        let snapshot = try await core.store.read { reader in
+            try TimelineSnapshot(window, size: size, visible: visible, of: id, user, reader)
+        }
+        let now = core.clock()
+        return state.withLock { state in
+            // Unless the screen has moved it meanwhile.
+            if state.window == window { state.window = snapshot.window }
+            state.snapshot = snapshot
+            state.shown = snapshot.shown
+            var work: Work?
+            if case .seeking(let point) = state.window, !state.isSeeking {
+                state.isSeeking = true
+                work = .seek(point)
+            } else if case .ask(let request) = state.fill.next(snapshot.wanted, now: now) {
+                work = .fill(request)
+            }
+            return (snapshot.view(loading: state.fill.inFlight?.gap), work)
+        }
+    }
+
+    private func fill(_ request: GapRequest) async {
         do {
-            let body = try await core.request(.history(conversation.id, request.query))
-            var reader = try JSONReader(body)
-            let page = try LogPage(from: &reader)
+            let page = try await conversation.fetch(request.query)
             let outcome = try await core.apply(page, to: conversation.id)
             state.withLock { $0.fill.answered(request, changedGaps: outcome?.changedGaps ?? false) }
         } catch {
@@ -177,7 +214,36 @@ public final class Timeline: Sendable {
             state.withLock { $0.fill.failed(request, error, now: now, using: &generator) }
             try? await Task.sleep(for: .seconds(1))
         }
-        signal.yield()
+        lookAgain()
+    }
+
+    /// Asks the server for a point that the device does not know.
+    private func seek(_ point: HistoryPoint) async {
+        let side = min(size / 2, Limits.standard.pageSize / 2)
+        var found: TimelineWindow?
+        do {
+            let page = try await conversation.fetch(HistoryQuery(.around(point, before: side, after: side)))
+            _ = try await core.apply(page, to: conversation.id)
+            let place = try await core.store.read { [id = conversation.id] reader in
+                try reader.localLog(of: id).flatMap { try reader.place(point, in: $0) }
+            }
+            if place == nil {
+                // Where the device can't place the point even now, it is where the server's page is.
+                let seqs = page.messages.map(\.seq)
+                found = .newest(count: size)
+                if let lower = seqs.min(), let upper = seqs.max() { found = .places(lower...upper, page.state.epoch) }
+            }
+        } catch  where error.isTemporary {
+            try? await Task.sleep(for: .seconds(1))
+        } catch {
+            // There is no such point: the newest messages are shown already.
+            found = .newest(count: size)
+        }
+        state.withLock { state in
+            state.isSeeking = false
+            if let found, state.window == .seeking(point) { state.window = found }
+        }
+        lookAgain()
     }
 }
 
@@ -186,9 +252,9 @@ extension Conversation {
     ///
     /// - Parameters:
     ///   - point: where it begins: the newest end, the first unread message, a message.
-    ///   - window: how many messages it holds to begin with, 2 or more.
+    ///   - window: how many messages it holds, 2 or more; up to twice as many while somebody scrolls.
     public func timeline(at point: HistoryPoint = .latest, window: Int = 200) -> Timeline {
         precondition(window >= 2, "a timeline's window holds at least 2 messages")
-        return Timeline(conversation: self, at: point, window: window)
+        return Timeline(conversation: self, at: point, size: window)
     }
 }

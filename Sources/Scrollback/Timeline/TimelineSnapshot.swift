@@ -9,34 +9,62 @@ struct TimelineSnapshot: Sendable {
     private var firstUnread: MessageID?
     private var isAtNewest = true
     private var hasOlder = false
+    /// What the window turned out to be: a point that was found is from then on a run of places.
+    private(set) var window: TimelineWindow
+    /// The places shown.
+    private(set) var shown: SeqRange?
     /// The gap of the window that is nearest to where somebody looks.
-    var wanted: GapRequest?
+    private(set) var wanted: GapRequest?
 
+    /// - Parameters:
+    ///   - size: how many messages the timeline was asked to hold; it holds up to twice as many.
+    ///   - visible: what is on the screen.
     init(
-        of id: ConversationID, around center: HistoryPoint, older: Int, newer: Int, visible: SeqRange?, _ user: UserID,
+        _ window: TimelineWindow, size: Int, visible: SeqRange?, of id: ConversationID, _ user: UserID,
         _ reader: LocalReader
     ) throws {
+        self.window = window
         pending = try reader.pending(in: id)
         guard let local = try reader.localLog(of: id), case let log = local.state, let range = log.range else { return }
-        let place = try reader.place(center, in: local)?.oldestNewer ?? log.head + 1
-        // Places are dense, so a window of places is a window of messages; voids and gaps make it shorter, never longer.
-        let lower = max(range.lowerBound, place - Int64(older))
-        let upper = center == .latest ? range.upperBound : min(range.upperBound, place + Int64(newer) - 1)
-        guard lower <= upper else { return }
-        let window = lower...upper
-        rows = try reader.messages(in: local, window, newestFirst: false, limit: .max, filter: .all)
-        gaps = log.gaps.clipped(to: window).ranges
-        isAtNewest = upper == range.upperBound
-        hasOlder = lower > range.lowerBound
-        if let read = try reader.readState(local.number) {
-            firstUnread =
-                rows.first { $0.seq > read.readSeq && $0.sender != user && read.unread > 0 }?.id
+        if case .seeking(let point) = window, let place = try reader.place(point, in: local) {
+            self.window = TimelineWindow(around: place, count: size, in: log)
+        }
+        var places = self.window.places(in: log, visible: visible, margin: size / 4, most: size * 2)
+        if places == nil {
+            // The log these places were of is gone.
+            self.window = .newest(count: size)
+            places = self.window.places(in: log, visible: nil, margin: size / 4, most: size * 2)
+        }
+        guard let shown = places else { return }
+        self.shown = shown
+        rows = try reader.messages(in: local, shown, newestFirst: false, limit: .max, filter: .all)
+        gaps = log.gaps.clipped(to: shown).ranges
+        isAtNewest = shown.upperBound == range.upperBound
+        hasOlder = shown.lowerBound > range.lowerBound
+        if let read = try reader.readState(local.number), read.unread > 0 {
+            firstUnread = rows.first { $0.seq > read.readSeq && $0.sender != user }?.id
         }
         guard !gaps.isEmpty else { return }
-        let eye = visible?.upperBound ?? min(place, upper)
-        if let request = log.gapToFill(nearest: min(max(eye, lower), upper)), request.gap.overlaps(window) {
-            wanted = request
+        let eye = visible?.upperBound ?? self.window.eye ?? shown.upperBound
+        let request = log.gapToFill(nearest: min(max(eye, shown.lowerBound), shown.upperBound))
+        if let request, request.gap.overlaps(shown) { wanted = request }
+    }
+
+    /// The places from one item to another, both included; nothing where the window does not hold them.
+    func places(from first: Timeline.Item.ID, to last: Timeline.Item.ID) -> SeqRange? {
+        guard let first = places(of: first), let last = places(of: last), first.lowerBound <= last.upperBound else {
+            return nil
         }
+        return first.lowerBound...last.upperBound
+    }
+
+    private func places(of item: Timeline.Item.ID) -> SeqRange? {
+        if let gap = gaps.first(where: { Timeline.Item.gap($0, .waiting).id == item }) { return gap }
+        guard let id = try? MessageID(item) else { return nil }
+        if let row = rows.first(where: { $0.id == id }) { return row.seq...row.seq }
+        // What is not sent yet stands at the newest end.
+        guard let shown, pending.contains(where: { $0.id == id }) else { return nil }
+        return shown.upperBound...shown.upperBound
     }
 
     func view(loading: SeqRange?) -> Timeline.View {

@@ -1,0 +1,34 @@
+package import ScrollbackModel
+
+/// Windows of a log, counted in places that may hold something: what will never be seen takes no room in one.
+extension LogState {
+    /// The lowest place of a window that ends at `upper` and holds `count` places.
+    package func lowerEnd(of count: Int, through upper: Seq) -> Seq {
+        var left = Int64(count)
+        var top = min(upper, head)
+        while left > 0, top >= firstSeq {
+            let void = voids.last(atOrBelow: top)
+            let bottom = max(firstSeq, (void?.upperBound ?? 0) + 1)
+            if top - bottom + 1 >= left { return top - left + 1 }
+            left -= max(0, top - bottom + 1)
+            guard let void else { break }
+            top = void.lowerBound - 1
+        }
+        return firstSeq
+    }
+
+    /// The highest place of a window that begins at `lower` and holds `count` places.
+    package func upperEnd(of count: Int, from lower: Seq) -> Seq {
+        var left = Int64(count)
+        var bottom = max(lower, firstSeq)
+        while left > 0, bottom <= head {
+            let void = voids.first(atOrAbove: bottom)
+            let top = min(head, (void?.lowerBound ?? .max) - 1)
+            if top - bottom + 1 >= left { return bottom + left - 1 }
+            left -= max(0, top - bottom + 1)
+            guard let void else { break }
+            bottom = void.upperBound + 1
+        }
+        return head
+    }
+}
