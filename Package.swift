@@ -169,6 +169,9 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "ScrollbackTests", dependencies: ["Scrollback", "ScrollbackModel", "ScrollbackSync"],
+            swiftSettings: strict),
+        .testTarget(
             name: "ScrollbackTestingTests", dependencies: ["Scrollback", "ScrollbackTesting"], swiftSettings: strict),
     ]
 )

@@ -18,8 +18,11 @@ public final class ChatClient: Sendable {
             case inMemory
         }
 
+        /// Where the server is: `http` or `https`, a host, perhaps a port and a path, without `/v1`.
         public var server: URL
+        /// Whose client it is: the user of the ``token``.
         public var user: UserID
+        /// Where it keeps what it knows; a directory belongs to one user, and one client has it open at a time.
         public var store: Store
         /// Names this device among the user's; a second connection of the same device replaces the first.
         ///
@@ -30,10 +33,14 @@ public final class ChatClient: Sendable {
         /// How many events wait for a loop over ``ChatClient/events`` before some are dropped and reported as missed.
         public var eventBuffer = 1000
         /// Asked for a token at each connection, and again when it expires.
+        ///
+        /// An error is no reason to give up: the client asks again later, after the error's `retryAfter` if it is a
+        /// ``ChatError`` that has one.
         public var token: @Sendable () async throws -> String
         package var transport: (any Transport)?
         package var clock: @Sendable () -> Date = { Date() }
 
+        /// A configuration whose other properties have the values given here as defaults.
         public init(
             server: URL, user: UserID, store: Store, token: @escaping @Sendable () async throws -> String
         ) {
@@ -56,7 +63,8 @@ public final class ChatClient: Sendable {
     ///
     /// Nothing is sent before ``connect()``.
     ///
-    /// - Throws: `local-storage` when the store can't be opened, is another user's, or a newer version's.
+    /// - Throws: `local-storage` when the store can't be opened, is another user's, or a newer version's;
+    ///   `invalid-parameter` when the device's name is not an ``Identifier``.
     public static func open(_ configuration: Configuration) async throws(ChatError) -> ChatClient {
         let directory: URL? = if case .directory(let url) = configuration.store { url } else { nil }
         let store = try LocalStore(directory: directory, user: configuration.user)
@@ -75,6 +83,7 @@ public final class ChatClient: Sendable {
         return ChatClient(core: core, configuration: configuration)
     }
 
+    /// Whose client this is.
     public var user: UserID { core.user }
 
     // MARK: Connection
@@ -112,8 +121,11 @@ public final class ChatClient: Sendable {
 
     /// What was still to be sent at sign-out.
     public struct Unsent: Sendable {
+        /// Where it was to be sent to.
         public let conversation: ConversationID
+        /// The id it was queued under.
         public let id: MessageID
+        /// What it says.
         public let content: MessageContent
     }
 
@@ -121,6 +133,8 @@ public final class ChatClient: Sendable {
     ///
     /// - Parameter erasing: whether the store's files go too.
     /// - Returns: what was unsent.
+    /// - Throws: `local-storage` when the store can't be read, and then the client stays open, or when its files can't
+    ///   be removed.
     @discardableResult
     public func signOut(erasing: Bool) async throws(ChatError) -> [Unsent] {
         let unsent = try await core.store.read { reader in

@@ -5,6 +5,7 @@ import ScrollbackWire
 
 /// One conversation, as this client's user sees it.
 public struct Conversation: Sendable, Identifiable {
+    /// The name the user knows it by; of a community without a channel, that of its default channel.
     public let id: ConversationID
     let core: ClientCore
 
@@ -12,7 +13,8 @@ public struct Conversation: Sendable, Identifiable {
 
     /// Sends a message.
     ///
-    /// Returns once it is safe on this device; the rest happens by itself, across restarts.
+    /// Returns once it is safe on this device; the rest happens by itself, across restarts. ``Sending/states`` tells
+    /// what became of it: the server may refuse it still, for example because the user is not a member.
     ///
     /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
     @discardableResult
@@ -51,6 +53,7 @@ public struct Conversation: Sendable, Identifiable {
     /// Marks the conversation as read, on every device of the user.
     ///
     /// - Parameter id: the newest message that was shown; by default the newest there is.
+    /// - Throws: `unknown-message` when the message is not on this device; `local-storage`.
     public func markRead(upTo id: MessageID? = nil) async throws(ChatError) {
         let conversation = self.id
         let changed = try await core.store.write { writer in

@@ -88,7 +88,9 @@ extension Driver {
                 core.events.send(.read(id, core.user, summary.readSeq))
             case .peerRead(let id, let user, let seq): core.events.send(.read(id, user, seq))
             case .member(let id, let user, let role):
-                if user == core.user { learn([id]) }
+                // Joining or leaving changes what may be heard, of a community in many channels at once: a pass brings
+                // their heads, and holds what they say until then.
+                if user == core.user { try await passAgain() }
                 core.events.send(.member(id, user, role))
             case .conversation(let id, let isDeleted):
                 if isDeleted {
@@ -99,7 +101,7 @@ extension Driver {
                 }
                 core.events.send(.conversation(id, isDeleted: isDeleted))
             case .user: break
-            case .resync: try await beginPass()
+            case .resync: try await passAgain()
             }
         } catch {
             await failed(error)

@@ -10,6 +10,8 @@ extension Conversation {
     ///   - limit: how many messages, 0...100; `around` gives both counts itself.
     ///   - sort: the order in the page.
     ///   - filter: which messages are wanted; the limit counts only those.
+    ///   - source: the device, the server, or the device first and the server for what is missing there.
+    /// - Returns: the page, and where it goes on.
     /// - Throws: `invalid-parameter` naming the argument; what the server refused. A server that can't be reached is a
     ///   `shortfall` of a merged page, and an error of a remote one.
     public func history(
@@ -27,7 +29,12 @@ extension Conversation {
 
     /// Every message from one end to the other, page by page.
     ///
-    /// - Parameter anchor: where to begin and which way to go: ``Anchor/latest`` to older, ``Anchor/earliest`` to newer.
+    /// - Parameters:
+    ///   - anchor: where to begin and which way to go: ``Anchor/latest`` to older, ``Anchor/earliest`` to newer.
+    ///   - filter: which messages are wanted.
+    ///   - source: the device, the server, or the device first and the server for what is missing there.
+    /// - Returns: the messages, in the direction of the anchor. It throws a `ChatError` where it can't go on: what
+    ///   ``history(_:limit:sort:matching:from:)`` throws, or a page's shortfall.
     public func messages(
         from anchor: Anchor = .latest, matching filter: MessageFilter = .all, source: HistorySource = .merged
     ) -> AsyncThrowingStream<Message, any Error> {

@@ -8,6 +8,7 @@ import ScrollbackSync
 public struct Sending: Sendable, Identifiable {
     /// The message's id, which it keeps.
     public let id: MessageID
+    /// Where it goes.
     public let conversation: ConversationID
     let core: ClientCore
 
@@ -15,9 +16,11 @@ public struct Sending: Sendable, Identifiable {
     public enum State: Sendable {
         /// Safe on this device, waiting for its turn or for the network.
         case stored
+        /// Handed to the server, whose answer is to come.
         case sending
         /// Refused for now; tried again by itself at this time.
         case waiting(until: Date)
+        /// On the server, at its place.
         case sent(Message)
         /// Refused for good: ``Sending/retry()`` or ``Sending/cancel()`` it.
         case failed(ChatError)
@@ -60,12 +63,17 @@ public struct Sending: Sendable, Identifiable {
     }
 
     /// Tries again now, at its old place and under the same id.
+    ///
+    /// A message that neither waits nor failed is left as it is.
     public func retry() async throws(ChatError) {
         core.mailbox.post(.retry(id))
         core.mailbox.post(.kick)
     }
 
     /// Takes the message back.
+    ///
+    /// One that was handed to the server before, on a connection that was lost, may have been stored there all the
+    /// same.
     ///
     /// - Throws: `conflict` while it is in flight, since the server may have it; `unknown-message` when it is not waiting
     ///   to be sent.

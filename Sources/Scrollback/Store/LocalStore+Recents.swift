@@ -4,15 +4,23 @@ import SQLiteRows
 
 /// A conversation in the list of recents.
 public struct RecentConversation: Hashable, Identifiable, Sendable {
+    /// The name the user knows it by: a direct conversation is named by the peer.
     public let id: ConversationID
+    /// At most 128 bytes of UTF-8; absent where nobody gave it one, as in most direct conversations.
     public var name: String?
+    /// Where a picture of it is, as it was given to the server: at most 2,048 bytes of UTF-8.
     public var avatar: String?
-    /// The newest message this device may see.
+    /// The newest message this device has of it; absent where it has none yet.
     public var lastMessage: Message?
+    /// Messages of others that count and were not read, on any of the user's devices.
     public var unread: Int64
+    /// Messages of others that were not read and mention the user, by name or because everyone is meant.
     public var mentions: Int64
+    /// Whether the user wants no push of it; what is unread is counted all the same.
     public var isMuted: Bool
+    /// Whether it stands before those that are not pinned.
     public var isPinned: Bool
+    /// Whether the user marked it as unread by hand, whatever the counts say; the next read ends that.
     public var isMarkedUnread: Bool
 }
 

@@ -85,10 +85,8 @@ package final class LocalStore: Sendable {
     ) async throws(ChatError) -> Answer {
         do {
             return try readSynchronously(body)
-        } catch let error as ChatError {
-            throw error
         } catch {
-            throw ChatError(.localStorage, "the local store failed", cause: error)
+            throw Self.failure(error)
         }
     }
 
@@ -97,17 +95,22 @@ package final class LocalStore: Sendable {
     }
 
     /// Changes in one transaction.
+    ///
+    /// A task that is cancelled meanwhile does not undo it: whoever waits for a transaction hears how it went.
     package func write<Answer: Sendable>(
         _ body: @escaping @Sendable (LocalWriter) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let user = user
-        do {
-            return try await database.write { db in try body(LocalWriter(reader: LocalReader(db: db, user: user))) }
-        } catch let error as ChatError {
-            throw error
-        } catch {
-            throw ChatError(.localStorage, "the local store failed", cause: error)
+        let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
+            database.asyncWrite(
+                { db in try body(LocalWriter(reader: LocalReader(db: db, user: user))) },
+                completion: { _, result in continuation.resume(returning: result.mapError(Self.failure)) })
         }
+        return try result.get()
+    }
+
+    private static func failure(_ error: any Error) -> ChatError {
+        error as? ChatError ?? ChatError(.localStorage, "the local store failed", cause: error)
     }
 }
 

@@ -11,6 +11,7 @@ import Synchronization
 public final class Timeline: Sendable {
     /// One row of a timeline.
     public enum Item: Sendable, Identifiable {
+        /// A message at its place; a recalled or deleted one has no content.
         case message(Message)
         /// A message of this device that is not on the server yet.
         case pending(Pending)
@@ -29,16 +30,23 @@ public final class Timeline: Sendable {
 
     /// A message that is not on the server yet.
     public struct Pending: Sendable, Identifiable {
+        /// The id it keeps when it is sent.
         public let id: MessageID
+        /// What it says.
         public let content: MessageContent
+        /// What accompanies the content.
         public let attributes: MessageAttributes
+        /// When it was queued, by this device's clock.
         public let createdAt: Date
+        /// How far it has come; never `sent`, nor `gone`.
         public let state: Sending.State
     }
 
+    /// What is done about a gap.
     public enum GapState: Hashable, Sendable {
-        /// Nobody looks at it.
+        /// Nobody looks at it, or the server can't be asked for now.
         case waiting
+        /// The server was asked for messages in it.
         case loading
     }
 
@@ -92,14 +100,18 @@ public final class Timeline: Sendable {
         lookAgain()
     }
 
-    /// Moves the window half its size further back, and returns once there is something to show.
+    /// Shows half a window's size of older messages besides, and returns once there is something to show.
+    ///
+    /// A window that would hold more than twice its size lets go of its newest messages.
     ///
     /// - Throws: what kept the server from being asked, where the device has nothing older.
     public func loadOlder() async throws(ChatError) {
         try await extend(.older)
     }
 
-    /// Moves the window half its size to the newest end, where it stays from then on.
+    /// Shows half a window's size of newer messages besides; a window that comes to the newest end stays there.
+    ///
+    /// A window that would hold more than twice its size lets go of its oldest messages.
     ///
     /// - Throws: what kept the server from being asked, where the device has nothing newer.
     public func loadNewer() async throws(ChatError) {
@@ -208,6 +220,9 @@ public final class Timeline: Sendable {
             let page = try await conversation.fetch(request.query)
             let outcome = try await core.apply(page, to: conversation.id)
             state.withLock { $0.fill.answered(request, changedGaps: outcome?.changedGaps ?? false) }
+        } catch  where Task.isCancelled {
+            // Nobody looks any more; whoever does next asks again.
+            state.withLock { $0.fill.disconnected() }
         } catch {
             var generator = SystemRandomNumberGenerator()
             let now = core.clock()
@@ -252,7 +267,8 @@ extension Conversation {
     ///
     /// - Parameters:
     ///   - point: where it begins: the newest end, the first unread message, a message.
-    ///   - window: how many messages it holds, 2 or more; up to twice as many while somebody scrolls.
+    ///   - window: how many messages it holds, 2 or more, else it traps; up to twice as many while somebody scrolls.
+    /// - Returns: a timeline, which reads nothing before somebody iterates its views.
     public func timeline(at point: HistoryPoint = .latest, window: Int = 200) -> Timeline {
         precondition(window >= 2, "a timeline's window holds at least 2 messages")
         return Timeline(conversation: self, at: point, size: window)

@@ -17,8 +17,10 @@ public struct RawJSON: Hashable, Sendable {
         self.text = text
     }
 
+    /// Whether two texts are the same bytes; `{"a":1}` and `{ "a": 1 }` are not.
     public static func == (a: RawJSON, b: RawJSON) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
 
+    /// Hashes the bytes, as equality compares them.
     public func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -41,5 +43,6 @@ public struct RawJSON: Hashable, Sendable {
 }
 
 extension RawJSON: CustomStringConvertible {
+    /// The value's text.
     public var description: String { text }
 }
