@@ -64,8 +64,12 @@ public final class ChatClient: Sendable {
     /// Nothing is sent before ``connect()``.
     ///
     /// - Throws: `local-storage` when the store can't be opened, is another user's, or a newer version's;
-    ///   `invalid-parameter` when the device's name is not an ``Identifier``.
+    ///   `invalid-parameter` when the server's address is none, or the device's name is not an ``Identifier``.
     public static func open(_ configuration: Configuration) async throws(ChatError) -> ChatClient {
+        guard ["http", "https"].contains(configuration.server.scheme), configuration.server.host()?.isEmpty == false
+        else {
+            throw .invalidParameter("server", "must be http:// or https:// and a host, is \(configuration.server)")
+        }
         let directory: URL? = if case .directory(let url) = configuration.store { url } else { nil }
         let store = try LocalStore(directory: directory, user: configuration.user)
         let device: String
@@ -76,11 +80,19 @@ public final class ChatClient: Sendable {
         }
         let core = ClientCore(
             user: configuration.user, store: store, server: configuration.server, device: device,
-            transport: configuration.transport ?? NIOTransport(trusting: configuration.trustedCertificate),
+            transport: configuration.transport ?? Self.transport(configuration),
             token: configuration.token, clock: configuration.clock, logger: Logger(label: "scrollback.client"),
             eventCapacity: configuration.eventBuffer)
         try await core.start()
         return ChatClient(core: core, configuration: configuration)
+    }
+
+    private static func transport(_ configuration: Configuration) -> any Transport {
+        #if canImport(Darwin)
+            // The system knows its networks and proxies. A certificate of one's own is NIO's to check.
+            if configuration.trustedCertificate == nil { return URLSessionTransport() }
+        #endif
+        return NIOTransport(trusting: configuration.trustedCertificate)
     }
 
     /// Whose client this is.

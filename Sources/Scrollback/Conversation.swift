@@ -22,20 +22,12 @@ public struct Conversation: Sendable, Identifiable {
         _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
         metadata: RawJSON? = nil, customType: String? = nil, traits: MessageTraits = .init()
     ) async throws(ChatError) -> Sending {
-        let limits = Limits.standard
-        let size = content.json.text.utf8.count
-        guard size <= limits.contentBytes else {
-            throw ChatError(
-                .tooLarge, "the content must be at most \(limits.contentBytes) bytes of JSON, is \(size)",
-                parameter: "content", limit: limits.contentBytes)
-        }
-        if let metadata, !metadata.isObject { throw .invalidParameter("metadata", "must be a JSON object") }
         var generator = SystemRandomNumberGenerator()
-        let submission = Submission(
+        let submission = try Submission(
             id: MessageID(at: core.clock(), using: &generator), content: content,
             attributes: MessageAttributes(
-                mentions: try mentions?.validated(), metadata: metadata, customType: customType, replyTo: replyTo,
-                traits: traits))
+                mentions: mentions, metadata: metadata, customType: customType, replyTo: replyTo, traits: traits)
+        ).validated(limits: .standard)
         let now = core.clock()
         let item = try await core.store.write { [id] in try $0.insert(submission, to: id, now: now) }
         core.changes.changed([id])

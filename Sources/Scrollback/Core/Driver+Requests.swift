@@ -6,7 +6,7 @@ import ScrollbackWire
 
 /// Requests, their answers, and what the server says by itself.
 extension Driver {
-    func ask(_ request: ClientRequest, _ reply: @escaping ClientCore.Reply) {
+    func ask(_ request: ClientRequest, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
         switch phase {
         case .online: send(request, .reply(reply))
         case .opening, .greeting: waiting.append((request, reply))
@@ -81,7 +81,8 @@ extension Driver {
         do {
             switch event {
             case .message, .changed, .head: break  // Taken as live events before.
-            case .transient(let message): core.events.send(.transient(message))
+            case .transient(let message):
+                if heard.isNew(message.id, now: now) { core.events.send(.transient(message)) }
             case .read(let id, let summary):
                 try await core.store.write { try $0.apply(summary, in: id) }
                 core.changes.changed([id])

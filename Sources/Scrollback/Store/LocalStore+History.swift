@@ -53,9 +53,8 @@ extension LocalReader {
             return seq.map { .at($0) }
         case .timetoken(let time): return try place(from: time, through: time, number, log)
         case .date(let date):
-            let first = Timetoken(date)
-            let last = Timetoken(rawValue: first.rawValue + Timetoken.ticksPerMillisecond - 1)
-            return try place(from: first, through: last, number, log)
+            let times = Timetoken.millisecond(of: date)
+            return try place(from: times.lowerBound, through: times.upperBound, number, log)
         case .firstUnread:
             guard let read = try readState(number) else { return nil }
             guard read.unread > 0 else { return .between(log.head) }

@@ -135,9 +135,8 @@ struct PageReader {
             return .at(found.seq)
         case .timetoken(let time): return try place(from: time, through: time)
         case .date(let date):
-            let first = Timetoken(date)
-            let last = Timetoken(rawValue: first.rawValue + Timetoken.ticksPerMillisecond - 1)
-            return try place(from: first, through: last)
+            let times = Timetoken.millisecond(of: date)
+            return try place(from: times.lowerBound, through: times.upperBound)
         case .firstUnread: return try firstUnread()
         }
     }

@@ -16,6 +16,14 @@ public enum HistoryPoint: Hashable, Sendable {
     case earliest
     /// The first message that counts as unread for the reader; the newest end where nothing is unread.
     case firstUnread
+
+    /// Whether it is one of the ends, which even an empty history has.
+    package var isEnd: Bool {
+        switch self {
+        case .latest, .earliest, .firstUnread: true
+        case .seq, .timetoken, .id, .date: false
+        }
+    }
 }
 
 /// Where a page begins and which way it goes.
@@ -32,6 +40,14 @@ public enum Anchor: Hashable, Sendable {
     case between(HistoryPoint, HistoryPoint)
     /// Where another page said its history goes on.
     case cursor(HistoryCursor)
+
+    package var points: [HistoryPoint] {
+        switch self {
+        case .before(let point), .after(let point), .around(let point, _, _): [point]
+        case .between(let first, let second): [first, second]
+        case .cursor: []
+        }
+    }
 
     /// The newest messages.
     public static var latest: Anchor { .before(.latest) }
@@ -162,5 +178,11 @@ extension HistoryQuery {
             try check(limit, "limit")
         }
         _ = try filter.validated()
+        for case .date(let date) in anchor.points where !Self.dates.contains(date.timeIntervalSince1970) {
+            throw .invalidParameter("anchor", "has a date outside of the years 0...9999")
+        }
     }
+
+    /// What an ISO 8601 time can say, in seconds since 1970.
+    private static let dates: ClosedRange<TimeInterval> = -62_167_219_200...253_402_300_799
 }

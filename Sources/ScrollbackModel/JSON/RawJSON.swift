@@ -3,11 +3,15 @@ public struct RawJSON: Hashable, Sendable {
     /// The value's text, without white space around it.
     public let text: String
 
+    /// How many objects and arrays may stand inside each other.
+    public static let maximumDepth = 32
+
     /// Takes a JSON text.
     ///
-    /// - Throws: `malformed` when it is not one JSON value (RFC 8259), or is nested deeper than 64.
+    /// - Throws: `malformed` when it is not one JSON value (RFC 8259); `invalid-parameter` when it is nested deeper than
+    ///   ``maximumDepth``.
     public init(_ text: String) throws(ChatError) {
-        var reader = JSONReader(text)
+        var reader = JSONReader(text, field: "json")
         let value = try reader.raw()
         try reader.end()
         self = value

@@ -42,6 +42,13 @@ public struct Timetoken: RawRepresentable, Hashable, Comparable, Sendable {
     /// Whether `a` is the earlier time.
     public static func < (a: Timetoken, b: Timetoken) -> Bool { a.rawValue < b.rawValue }
 
+    /// The times of a date's millisecond, both ends included.
+    package static func millisecond(of date: Date) -> ClosedRange<Timetoken> {
+        let first = Timetoken(date)
+        let (last, isPastTheEnd) = first.rawValue.addingReportingOverflow(ticksPerMillisecond - 1)
+        return first...Timetoken(rawValue: isPastTheEnd ? .max : last)
+    }
+
     /// The first time after both `now` and the last one given.
     package func advanced(to now: Timetoken) -> Timetoken {
         Timetoken(rawValue: max(now.rawValue, rawValue + 1))

@@ -253,7 +253,7 @@ struct HistoryTests {
 
     @Test(
         "Dates and times before, between and after everything find their place",
-        arguments: [-1e12, -10, 0.5, 3.5, 1e6, 1e12])
+        arguments: [-1e10, -10, 0.5, 3.5, 1e6, 1e10])
     func farTimes(_ offset: Double) throws {
         let world = try World()
         try world.make(group, members: ["alice"])
