@@ -169,6 +169,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ScrollbackTestingTests", dependencies: ["Scrollback", "ScrollbackTesting"], swiftSettings: strict),
+            name: "ScrollbackTestingTests", dependencies: ["Scrollback", "ScrollbackModel", "ScrollbackTesting"],
+            swiftSettings: strict),
     ]
 )

@@ -53,7 +53,7 @@ package struct ConversationRow: Hashable, Sendable {
     }
 
     package func epoch(in generation: UInt64) -> Epoch {
-        var generator = SplitMix64(state: generation ^ salt)
+        var generator = SplitMix64(seed: generation ^ salt)
         return Epoch(rawValue: generator.next())
     }
 }

@@ -95,7 +95,7 @@ extension StoreConformance {
 
     /// Sixty messages of several senders, types and attributes, the same each time.
     private static func mixedLog() -> [MessageRow] {
-        var generator = SplitMix64(state: 11)
+        var generator = SplitMix64(seed: 11)
         let senders: [UserID] = ["alice", "bob", "Alice", "عَلي"]
         let types: [MessageType] = [.text, .notice, MessageType(rawValue: "app:poll"), MessageType(rawValue: "Text")]
         let customTypes: [String?] = [nil, nil, "a", "A", "b c", "\u{0}"]
