@@ -137,16 +137,24 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
     }
 
     func messages(
-        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter, reader: UserID
+        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, room: inout PageRoom, filter: MessageFilter,
+        reader: UserID
     ) -> [MessageRow] {
-        guard let log = messages[conversation] else { return [] }
+        guard !room.isFull, let log = messages[conversation] else { return [] }
         let slice = log[Self.index(in: log, above: range.lowerBound - 1)..<Self.index(in: log, above: range.upperBound)]
         let unnamed = ConversationID.room("unnamed")
         func passes(_ row: MessageRow) -> Bool {
             filter == .all || filter.matches(row.message(in: unnamed, epoch: Epoch(rawValue: 0)), reader: reader)
         }
-        return newestFirst
-            ? Array(slice.reversed().lazy.filter(passes).prefix(limit)) : Array(slice.lazy.filter(passes).prefix(limit))
+        var rows: [MessageRow] = []
+        for index in 0..<slice.count {
+            let row = slice[newestFirst ? slice.endIndex - 1 - index : slice.startIndex + index]
+            guard passes(row) else { continue }
+            guard room.take(row) else { break }
+            rows.append(row)
+            if room.isFull { break }
+        }
+        return rows
     }
 
     func user(_ id: UserID) -> UserRow? { users[id] }

@@ -48,12 +48,24 @@ package protocol StoreReader {
     func message(_ id: MessageID, in conversation: Int64) throws -> MessageRow?
     /// The message at the highest place at or below `seq`.
     func message(atOrBelow seq: Seq, in conversation: Int64) throws -> MessageRow?
-    /// Messages of a run of places that pass the filter, from its newest or its oldest end.
+    /// Messages of a run of places that pass the filter, from its newest or its oldest end, as far as there is room.
     func messages(
-        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter, reader: UserID
+        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, room: inout PageRoom, filter: MessageFilter,
+        reader: UserID
     ) throws -> [MessageRow]
 
     func user(_ id: UserID) throws -> UserRow?
+}
+
+extension StoreReader {
+    /// At most `limit` messages of a run of places, however large they are.
+    package func messages(
+        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter, reader: UserID
+    ) throws -> [MessageRow] {
+        var room = PageRoom(messages: limit, bytes: .max)
+        return try messages(
+            in: conversation, range, newestFirst: newestFirst, room: &room, filter: filter, reader: reader)
+    }
 }
 
 /// A transaction under way.
