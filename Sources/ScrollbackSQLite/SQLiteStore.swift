@@ -31,7 +31,7 @@ package final class SQLiteStore: MessageStore {
     let pool: DatabasePool
     private let lock: DirectoryLock
     private let state: Mutex<State>
-    private let connections = Mutex<[ObjectIdentifier: Connection]>([:])
+    let connections = Mutex<[ObjectIdentifier: Connection]>([:])
 
     /// What the writer knows without asking the file; it changes only after a commit.
     private struct State {

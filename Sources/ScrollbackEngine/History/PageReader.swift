@@ -174,7 +174,8 @@ struct PageReader {
     /// The first message that counts and the reader has not read; the newest end where there is none.
     private func firstUnread() throws -> Place {
         var n = access.baseN
-        for run in try store.hidden(of: reader, in: row.number, aboveN: n) where run.lowerN <= n { n = run.upperN }
+        // No two runs touch: what lies above this one is somebody else's.
+        if let run = try store.hidden(of: reader, in: row.number, atOrBelowN: n) { n = max(n, run.upperN) }
         guard n < state.n else { return .between(state.head) }
         let above = n
         return .at(try store.lastPlace(in: row) { $0.n <= above } + 1)

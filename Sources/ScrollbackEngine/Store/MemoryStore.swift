@@ -106,12 +106,12 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
         spans[Key(conversation: conversation, user: user)] ?? []
     }
 
-    func hidden(of user: UserID, in conversation: Int64, aboveN n: Int64) -> [HiddenRow] {
-        hidden[Key(conversation: conversation, user: user)]?.filter { $0.upperN > n } ?? []
+    func firstHidden(of user: UserID, in conversation: Int64) -> HiddenRow? {
+        hidden[Key(conversation: conversation, user: user)]?.first
     }
 
-    func lastHidden(of user: UserID, in conversation: Int64) -> HiddenRow? {
-        hidden[Key(conversation: conversation, user: user)]?.last
+    func hidden(of user: UserID, in conversation: Int64, atOrBelowN n: Int64) -> HiddenRow? {
+        hidden[Key(conversation: conversation, user: user)]?.last { $0.lowerN <= n }
     }
 
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) -> [Seq] {
@@ -215,11 +215,11 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
     func put(_ run: HiddenRow, of user: UserID, in conversation: Int64) {
         let key = Key(conversation: conversation, user: user)
         var all = hidden[key] ?? []
-        if let index = all.firstIndex(where: { $0.lowerSeq == run.lowerSeq }) {
+        if let index = all.firstIndex(where: { $0.lowerN == run.lowerN }) {
             all[index] = run
         } else {
             all.append(run)
-            all.sort { $0.lowerSeq < $1.lowerSeq }
+            all.sort { $0.lowerN < $1.lowerN }
         }
         change(\.hidden[key], all)
     }
