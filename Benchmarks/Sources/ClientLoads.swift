@@ -119,7 +119,7 @@ struct CatchUp: AsyncParsableCommand {
 
 /// Messages of one log, as a server would give them.
 private func makeMessages(_ range: ClosedRange<Int64>, in id: ConversationID) -> [Message] {
-    var generator = SplitMix64(state: UInt64(range.lowerBound))
+    var generator = SplitMix64(seed: UInt64(range.lowerBound))
     let content = MessageContent.text(String(repeating: "x", count: 289))
     return range.map { seq in
         Message(
@@ -164,7 +164,7 @@ struct ClientPage: AsyncParsableCommand {
             _ = try await store.write { try $0.apply(batch.map { .live(.message($0)) }) }
         }
         let chat = client.conversation(id)
-        var random = SplitMix64(state: 3)
+        var random = SplitMix64(seed: 3)
         var ours = Sample()
         for query in 0..<(queries + 100) {
             let place = Seq.random(in: 51...Int64(messages), using: &random)

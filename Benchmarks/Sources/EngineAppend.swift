@@ -64,7 +64,7 @@ private final class AppendLoad: Sendable {
         var sample = Sample()
         var inFlight = 0
         var random: UInt32 = 12345
-        var generator = SplitMix64(state: 7)
+        var generator = SplitMix64(seed: 7)
         var waiter: CheckedContinuation<Sample, Never>?
     }
 

@@ -14,7 +14,7 @@ func fill(_ store: SQLiteStore, messages: Int, group: Identifier, sender: UserID
     let engine = try Engine(store: store, execution: .inline)
     engine.putConversation(.group(group), ConversationSettings(), by: Caller(user: sender)) { _ in }
     let content = MessageContent.text(String(repeating: "x", count: 289))
-    var generator = SplitMix64(state: 11)
+    var generator = SplitMix64(seed: 11)
     let start = Date(timeIntervalSince1970: 1_500_000_000)
     let admin = Caller(user: "admin", isAdmin: true)
     for batch in stride(from: 0, to: messages, by: 500) {
@@ -45,7 +45,7 @@ struct EnginePage: AsyncParsableCommand {
         try store.checkpoint()
         let engine = try Engine(store: store)
         let caller = Caller(user: "alice")
-        var random = SplitMix64(state: 3)
+        var random = SplitMix64(seed: 3)
         var ours = Sample()
         for query in 0..<(queries + 200) {
             let place = Seq.random(in: 51...Int64(messages), using: &random)
@@ -55,7 +55,7 @@ struct EnginePage: AsyncParsableCommand {
             if query >= 200 { ours.add(now() - start) }
         }
         let raw = RawSQLite(folder.url.appending(path: SQLiteStore.fileName).path)
-        var places = SplitMix64(state: 3)
+        var places = SplitMix64(seed: 3)
         let sql = """
             SELECT seq, n, timetoken, id, sender, type, content FROM message WHERE conversation = 1 AND seq < ?
             ORDER BY seq DESC LIMIT 50
@@ -120,7 +120,7 @@ struct HTTPPage: AsyncParsableCommand {
     private static func read(
         _ address: URL, _ token: String, _ messages: Int, seed: UInt64, until end: Double
     ) async -> Sample {
-        var random = SplitMix64(state: seed)
+        var random = SplitMix64(seed: seed)
         var sample = Sample()
         var warm = 50
         while now() < end {

@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 extension SQLiteReader {
     func message(at seq: Seq, in conversation: Int64) throws -> MessageRow? {
@@ -31,21 +31,28 @@ extension SQLiteReader {
     }
 
     func messages(
-        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter, reader: UserID
+        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, room: inout PageRoom, filter: MessageFilter,
+        reader: UserID
     ) throws -> [MessageRow] {
+        guard !room.isFull else { return [] }
+        var rows: [MessageRow] = []
+        func take(_ row: MessageRow) -> Bool {
+            guard room.take(row) else { return false }
+            rows.append(row)
+            return !room.isFull
+        }
         func bindRange(_ parameters: inout Parameters) {
             parameters.add(conversation)
             parameters.add(range.lowerBound)
             parameters.add(range.upperBound)
         }
         guard filter != .all else {
-            return try connection.all(
-                newestFirst ? .messagesNewestFirst : .messagesOldestFirst, limit: limit, bind: bindRange,
-                row: { try $0.message() })
+            try connection.run(
+                newestFirst ? .messagesNewestFirst : .messagesOldestFirst, bind: bindRange,
+                row: { take(try $0.message()) })
+            return rows
         }
-        guard limit > 0 else { return [] }
         let condition = FilterCondition(filter)
-        var rows: [MessageRow] = []
         try connection.run(
             once: Query.messages(newestFirst: newestFirst, where: condition.sql),
             bind: { parameters in
@@ -54,8 +61,8 @@ extension SQLiteReader {
             },
             row: { columns in
                 let row = try columns.message()
-                if !filter.mentionsMe || row.attributes.mentions?.includes(reader) == true { rows.append(row) }
-                return rows.count < limit
+                guard !filter.mentionsMe || row.attributes.mentions?.includes(reader) == true else { return true }
+                return take(row)
             })
         return rows
     }

@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 /// The engine's questions to one snapshot: each is a seek in a key, or a run of one.
 class SQLiteReader: StoreReader {
@@ -59,22 +59,22 @@ class SQLiteReader: StoreReader {
             }, row: { SpanRow(joined: $0.integer(), left: $0.optionalInteger()) })
     }
 
-    func hidden(of user: UserID, in conversation: Int64, aboveN n: Int64) throws -> [HiddenRow] {
-        try connection.all(
-            .hidden,
+    func firstHidden(of user: UserID, in conversation: Int64) throws -> HiddenRow? {
+        try connection.first(
+            .firstHidden,
+            bind: {
+                $0.add(conversation)
+                $0.add(user.text)
+            }, row: { $0.hidden() })
+    }
+
+    func hidden(of user: UserID, in conversation: Int64, atOrBelowN n: Int64) throws -> HiddenRow? {
+        try connection.first(
+            .hiddenAtOrBelow,
             bind: {
                 $0.add(conversation)
                 $0.add(user.text)
                 $0.add(n)
-            }, row: { $0.hidden() })
-    }
-
-    func lastHidden(of user: UserID, in conversation: Int64) throws -> HiddenRow? {
-        try connection.first(
-            .lastHidden,
-            bind: {
-                $0.add(conversation)
-                $0.add(user.text)
             }, row: { $0.hidden() })
     }
 

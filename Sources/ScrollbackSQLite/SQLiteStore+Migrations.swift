@@ -1,6 +1,6 @@
 import GRDB
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 extension SQLiteStore {
     /// The newest schema this version knows.
@@ -145,11 +145,12 @@ extension SQLiteStore {
                 CREATE TABLE hidden (
                     conversation INTEGER NOT NULL,
                     user TEXT NOT NULL,
-                    lowerSeq INTEGER NOT NULL,
-                    upperSeq INTEGER NOT NULL,
                     lowerN INTEGER NOT NULL,
                     upperN INTEGER NOT NULL,
-                    PRIMARY KEY (conversation, user, lowerSeq)
+                    below INTEGER NOT NULL,
+                    lowerSeq INTEGER NOT NULL,
+                    upperSeq INTEGER NOT NULL,
+                    PRIMARY KEY (conversation, user, lowerN)
                 ) WITHOUT ROWID, STRICT;
 
                 -- user '': everyone.

@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
+import Synchronization
 
 extension SQLiteStore {
     /// Bytes of the main file, of the log of recent commits beside it, and free on the volume.
@@ -52,6 +53,12 @@ extension SQLiteStore {
             }
         }
     }
+
+    /// How many steps SQLite has taken for kept statements: tests hold questions to a bounded number, since a plan does not
+    /// tell how many rows a seek goes on to.
+    ///
+    /// To be asked while nothing is under way.
+    package var steps: Int { connections.withLock { $0.values.reduce(0) { $0 + $1.steps } } }
 
     /// How SQLite carries out each statement: tests hold it to seeks.
     package func plans() throws -> [(statement: String, steps: [String])] {

@@ -62,6 +62,15 @@ extension StoreWriter {
 }
 
 extension StoreReader {
+    /// All runs somebody doesn't count, lowest first.
+    func runs(of user: UserID, in conversation: Int64) throws -> [HiddenRow] {
+        var runs: [HiddenRow] = []
+        while let run = try hidden(of: user, in: conversation, atOrBelowN: (runs.last?.lowerN ?? .max) - 1) {
+            runs.append(run)
+        }
+        return runs.reversed()
+    }
+
     /// A whole log, oldest first.
     func log(of conversation: Int64) throws -> [MessageRow] {
         try messages(in: conversation, 1...Seq.max, newestFirst: false, limit: .max, filter: .all, reader: "nobody")

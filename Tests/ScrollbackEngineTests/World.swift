@@ -205,18 +205,6 @@ enum Seeds {
     }
 }
 
-extension SplitMix64 {
-    init(seed: UInt64) { self.init(state: seed) }
-
-    /// A number below `bound`, cheaply.
-    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
-
-    /// True `part` times out of a hundred.
-    mutating func chance(_ part: Int) -> Bool { below(100) < part }
-
-    mutating func pick<T>(_ choices: [T]) -> T { choices[below(choices.count)] }
-}
-
 extension LogPage {
     var seqs: [Seq] { messages.map(\.seq) }
     var texts: [String] { messages.map { $0.text ?? "" } }

@@ -73,7 +73,7 @@ import Testing
         let error = #expect(throws: ChatError.self) {
             try store.write { store, commit in
                 var row = row
-                var generator = SplitMix64(state: 1)
+                var generator = SplitMix64(seed: 1)
                 for _ in 0..<2000 {
                     row.head += 1
                     row.n += 1

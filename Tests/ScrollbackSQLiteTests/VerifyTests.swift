@@ -106,10 +106,14 @@ struct Damage: Sendable, CustomTestStringConvertible {
             sql: "UPDATE hidden SET upperN = upperN + 1 WHERE user = 'alice' AND lowerSeq = 3",
             finding: "alice's own run 3 to 3 has the numbers 2 to 4, and the log 2 to 3"),
         Damage(
-            sql: "INSERT INTO hidden VALUES (1, 'alice', 4, 6, 3, 6)", finding: "alice's own run 6 to 6 begins before"),
+            sql: "INSERT INTO hidden VALUES (1, 'alice', 3, 6, 1, 4, 6)",
+            finding: "alice's own run 6 to 6 begins before"),
         Damage(
             sql: "UPDATE hidden SET upperSeq = 11 WHERE user = 'alice' AND lowerSeq = 9",
             finding: "alice's own run 9 to 11 is not a run of this log"),
+        Damage(
+            sql: "UPDATE hidden SET below = 5 WHERE user = 'alice' AND lowerSeq = 6",
+            finding: "below alice's own run 6 to 6 lie 1, and it says 5"),
         Damage(sql: "UPDATE mention SET seq = 12", finding: "a mention points at message 12, which is not there"),
         Damage(sql: "UPDATE mention SET sender = 'carol'", finding: "the mention at 5 says it was sent by carol"),
         Damage(sql: "DELETE FROM conversation", finding: "has rows of a conversation 1 that is not there"),

@@ -24,7 +24,7 @@ struct Workload {
                     return Date(timeIntervalSince1970: time)
                 }
             })
-        generator = SplitMix64(state: seed)
+        generator = SplitMix64(seed: seed)
         for name: ConversationID in [.group("a"), .group("b"), .community("city")] {
             engine.putConversation(name, ConversationSettings(members: users), by: admin) { _ = $0 }
         }

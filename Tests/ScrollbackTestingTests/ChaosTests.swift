@@ -1,5 +1,6 @@
 import Foundation
 import Scrollback
+import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
@@ -48,7 +49,7 @@ struct ChaosTests {
 private struct Chaos {
     let world: ChatWorld
     var steps: [String] = []
-    private var generator: SeededGenerator
+    private var generator: SplitMix64
     private var devices: [ChatClient] = []
     private var offline: Set<UserID> = []
     private var members: [ConversationID: Set<UserID>] = [:]
@@ -60,7 +61,7 @@ private struct Chaos {
     private static let channel = ConversationID.community("city", channel: "general")
 
     init(seed: UInt64) async throws {
-        generator = SeededGenerator(seed: seed)
+        generator = SplitMix64(seed: seed)
         world = try ChatWorld(users: Self.users)
         try await world.makeGroup("chaos", members: ["alice", "bob", "carol"])
         try await world.makeCommunity("city", channels: ["general"], members: Self.users)
@@ -164,20 +165,5 @@ private struct Chaos {
             if Set(texts).count != texts.count { found.append("\(id) has a message twice: \(texts)") }
         }
         return found
-    }
-}
-
-/// Numbers from a seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

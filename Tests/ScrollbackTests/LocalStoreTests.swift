@@ -65,7 +65,7 @@ struct LocalStoreTests {
     func anyOrder() async throws {
         for seed in 1...40 as ClosedRange<UInt64> {
             let store = try LocalStore(directory: nil, user: "alice")
-            var generator = SeededGenerator(seed: seed)
+            var generator = SplitMix64(seed: seed)
             // Message 1...30 as sent, then changes 1...30 to some of them.
             let edits = (1...30).map { rev in
                 message(
@@ -105,7 +105,13 @@ struct LocalStoreTests {
     func refused() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
-        try LocalStore(directory: folder, user: "alice").close()
+        let open = try LocalStore(directory: folder, user: "alice")
+        #expect {
+            try LocalStore(directory: folder, user: "alice")
+        } throws: {
+            ($0 as? ChatError)?.message.hasSuffix("is in use: one client at a time may open it") == true
+        }
+        try open.close()
         #expect {
             try LocalStore(directory: folder, user: "bob")
         } throws: {
@@ -158,18 +164,4 @@ private func page(_ places: SeqRange, rev: Int64, rows: [Seq: Message] = [:]) ->
         messages: places.map { rows[$0] ?? message($0) },
         coverage: Coverage(lower: places.lowerBound, upper: places.upperBound, voids: SeqRangeSet()),
         isFiltered: false, older: nil, newer: nil, state: state(max(20, places.upperBound), rev: rev))
-}
-
-/// Numbers from a seed.
-private struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state
-    }
 }

@@ -4,7 +4,9 @@ public import ScrollbackModel
 ///
 /// Pages are read as a loop asks for them, never ahead of it. It fails with what kept a page from being whole.
 public struct MessageSequence: AsyncSequence, Sendable {
+    /// A message.
     public typealias Element = Message
+    /// What kept a page from being whole, or can't be answered.
     public typealias Failure = ChatError
 
     let conversation: Conversation

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import ScrollbackModel
 import ScrollbackSync
-import SQLiteRows
+import StoreFiles
 
 /// A page of what this device has, and whether a gap keeps it from being whole.
 package struct LocalPage: Sendable {

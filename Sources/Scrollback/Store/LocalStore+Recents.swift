@@ -1,6 +1,6 @@
 import GRDB
 public import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 /// A conversation in the list of recents.
 public struct RecentConversation: Hashable, Identifiable, Sendable {

@@ -1,6 +1,7 @@
 package import Foundation
 import GRDB
 package import ScrollbackModel
+import StoreFiles
 
 /// What one device keeps of one user's conversations: messages, gaps, the outbox, read state.
 ///
@@ -8,11 +9,13 @@ package import ScrollbackModel
 /// gaps and cursor never disagree, wherever the process is killed.
 package final class LocalStore: Sendable {
     let database: any DatabaseWriter
+    private let lock: DirectoryLock?
     package let user: UserID
 
     /// Opens the store in a directory, or in memory without one.
     ///
-    /// - Throws: `local-storage` when it can't be opened, is another user's, or was written by a newer version.
+    /// - Throws: `local-storage` when it can't be opened, somebody has it open, it is another user's, or a newer version
+    ///   wrote it.
     package init(directory: URL?, user: UserID) throws(ChatError) {
         self.user = user
         do {
@@ -25,9 +28,11 @@ package final class LocalStore: Sendable {
             configuration.busyMode = .timeout(5)
             if let directory {
                 try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+                lock = try DirectoryLock(directory, else: .localStorage, "one client at a time may open it")
                 database = try DatabasePool(
                     path: directory.appending(path: Self.fileName).path, configuration: configuration)
             } else {
+                lock = nil
                 database = try DatabaseQueue(configuration: configuration)
             }
             try Self.migrator.migrate(database)
@@ -64,11 +69,12 @@ package final class LocalStore: Sendable {
 
     package func close() throws {
         try database.close()
+        lock?.release()
     }
 
     /// Removes a store's files.
     package static func erase(_ directory: URL) throws {
-        for name in [fileName, fileName + "-wal", fileName + "-shm"] {
+        for name in [fileName, fileName + "-wal", fileName + "-shm", DirectoryLock.fileName] {
             let file = directory.appending(path: name)
             if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
         }

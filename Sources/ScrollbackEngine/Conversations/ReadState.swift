@@ -12,12 +12,22 @@ package struct Unread: Hashable, Sendable {
         let row = access.conversation
         guard row.id.kind.traits.hasRecents, access.role != nil else { return }
         let base = access.baseN
-        let hidden = try store.hidden(of: user, in: row.number, aboveN: base)
-            .reduce(0) { $0 + $1.upperN - max($1.lowerN, base) }
-        messages = max(0, access.state.n - base - hidden)
+        messages = max(0, access.state.n - base - (try store.hiddenCount(of: user, in: row.number, above: base)))
         mentions = Int64(
             try store.mentions(of: user, in: row.number, above: access.readPosition)
                 .count { access.visible.contains($0) })
+    }
+}
+
+extension StoreReader {
+    /// How many messages above a running number somebody doesn't count: two sums, however many runs there are.
+    func hiddenCount(of user: UserID, in conversation: Int64, above n: Int64) throws -> Int64 {
+        guard let last = try lastHidden(of: user, in: conversation), last.upperN > n,
+            // Where all runs up to there were forgotten the lowest that is left knows what they held.
+            let first = try hidden(of: user, in: conversation, atOrBelowN: n)
+                ?? firstHidden(of: user, in: conversation)
+        else { return 0 }
+        return last.sum() - first.sum(through: n)
     }
 }
 

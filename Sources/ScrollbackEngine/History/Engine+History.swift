@@ -30,23 +30,24 @@ extension Engine {
             cursor = read
         }
         let pages = PageReader(access: access, store: store, reader: reader, sort: query.sort, filter: query.filter)
+        var room = PageRoom(messages: query.limit)
         switch query.anchor {
         case .cursor:
             guard let cursor else { throw ChatError.invalidParameter("cursor", "must be one that a page gave") }
             return switch cursor.direction {
-            case .older: try pages.older(than: cursor.seq, limit: query.limit)
-            case .newer: try pages.newer(than: cursor.seq, before: cursor.end, limit: query.limit)
+            case .older: try pages.older(than: cursor.seq, &room)
+            case .newer: try pages.newer(than: cursor.seq, before: cursor.end, &room)
             }
         case .before(let point):
-            return try pages.older(than: pages.place(point, "before").newestOlder + 1, limit: query.limit)
+            return try pages.older(than: pages.place(point, "before").newestOlder + 1, &room)
         case .after(let point):
-            return try pages.newer(than: pages.place(point, "after").oldestNewer - 1, before: nil, limit: query.limit)
+            return try pages.newer(than: pages.place(point, "after").oldestNewer - 1, before: nil, &room)
         case .around(let point, let before, let after):
             return try pages.around(try pages.place(point, "around"), before: before, after: after)
         case .between(let from, let to):
             let first = try pages.place(from, "from").newestOlder
             let end = try pages.place(to, "to").newestOlder + 1
-            return try pages.newer(than: first, before: end, limit: query.limit)
+            return try pages.newer(than: first, before: end, &room)
         }
     }
 

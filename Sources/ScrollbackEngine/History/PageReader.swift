@@ -10,7 +10,8 @@ struct PageReader {
     let sort: Sort
     let filter: MessageFilter
 
-    /// The most places a filtered page looks at; where nothing matched by then, it is empty and says where to go on.
+    /// The most places that may hold a message a filtered page looks at; where nothing matched by then, it is empty and
+    /// says where to go on.
     static let maximumScan: Int64 = 20_000
 
     private var row: ConversationRow { access.conversation }
@@ -27,15 +28,15 @@ struct PageReader {
     // MARK: Pages
 
     /// Messages below `bound`, from the newest of them to older.
-    func older(than bound: Seq, limit: Int) throws -> LogPage {
-        let run = try readOlder(from: min(bound - 1, state.head), limit: limit)
+    func older(than bound: Seq, _ room: inout PageRoom) throws -> LogPage {
+        let run = try readOlder(from: min(bound - 1, state.head), &room)
         return page(run, hasOlder: run.lower > state.firstSeq, hasNewer: run.upper < state.head)
     }
 
     /// Messages above `bound` and below `end`, from the oldest of them to newer.
-    func newer(than bound: Seq, before end: Seq?, limit: Int) throws -> LogPage {
+    func newer(than bound: Seq, before end: Seq?, _ room: inout PageRoom) throws -> LogPage {
         let last = min(state.head, (end ?? .max) - 1)
-        let run = try readNewer(from: max(bound + 1, state.firstSeq), to: last, limit: limit)
+        let run = try readNewer(from: max(bound + 1, state.firstSeq), to: last, &room)
         let hasOlder = end == nil && run.lower > state.firstSeq
         return page(run, hasOlder: hasOlder, hasNewer: run.upper < last, end: end)
     }
@@ -45,49 +46,71 @@ struct PageReader {
         var place = place
         // Of several messages at one time the first is the one there, and the others are newer.
         place.oldestNewer = min(place.oldestNewer, place.newestOlder + 2)
-        let below = try readOlder(from: min(place.newestOlder, state.head), limit: before)
-        let above = try readNewer(from: max(place.oldestNewer, state.firstSeq), to: state.head, limit: after)
-        var run = Run(lower: below.lower, upper: above.upper)
-        run.rows = above.rows
+        var room = PageRoom(messages: 1)
+        var itself: [MessageRow] = []
         if let seq = place.itself, access.visible.contains(seq) {
-            run.rows += try store.messages(
-                in: row.number, seq...seq, newestFirst: true, limit: 1, filter: filter, reader: reader)
+            itself = try messages(seq...seq, newestFirst: true, &room)
         }
-        run.rows += below.rows
+        var (roomBelow, roomAbove) = (
+            PageRoom(messages: before, bytes: room.bytes / 2), PageRoom(messages: after, bytes: room.bytes / 2)
+        )
+        let below = try readOlder(from: min(place.newestOlder, state.head), &roomBelow)
+        let above = try readNewer(from: max(place.oldestNewer, state.firstSeq), to: state.head, &roomAbove)
+        var run = Run(lower: below.lower, upper: above.upper)
+        run.rows = above.rows + itself + below.rows
         return page(run, hasOlder: run.lower > state.firstSeq, hasNewer: run.upper < state.head)
     }
 
     // MARK: Runs
 
-    private func readOlder(from top: Seq, limit: Int) throws -> Run {
-        guard limit > 0, top >= state.firstSeq else { return nothing(above: max(top, state.firstSeq - 1)) }
+    private func readOlder(from top: Seq, _ room: inout PageRoom) throws -> Run {
+        guard !room.isFull, top >= state.firstSeq else { return nothing(above: max(top, state.firstSeq - 1)) }
         var run = Run(lower: state.firstSeq, upper: top)
-        let bottom = filter == .all ? state.firstSeq : max(state.firstSeq, top - Self.maximumScan + 1)
-        for range in access.visible.clipped(to: bottom...top).ranges.reversed() {
-            run.rows += try store.messages(
-                in: row.number, range, newestFirst: true, limit: limit - run.rows.count, filter: filter, reader: reader)
-            if run.rows.count == limit {
-                run.lower = run.rows[limit - 1].seq
+        var left = filter == .all ? .max : Self.maximumScan
+        for range in access.visible.clipped(to: state.firstSeq...top).ranges.reversed() {
+            // Only what may hold a message is looked at: a void costs nothing, however long.
+            let part = max(range.lowerBound, range.upperBound - min(left, range.upperBound) + 1)...range.upperBound
+            run.rows += try messages(part, newestFirst: true, &room)
+            if room.isFull {
+                guard let last = run.rows.last else { return nothing(above: top) }
+                run.lower = last.seq
+                return run
+            }
+            left -= Int64(part.count)
+            if left == 0 {
+                run.lower = part.lowerBound
                 return run
             }
         }
-        run.lower = bottom
         return run
     }
 
-    private func readNewer(from bottom: Seq, to last: Seq, limit: Int) throws -> Run {
-        guard limit > 0, bottom <= last else { return nothing(above: min(bottom - 1, state.head)) }
+    private func readNewer(from bottom: Seq, to last: Seq, _ room: inout PageRoom) throws -> Run {
+        guard !room.isFull, bottom <= last else { return nothing(above: min(bottom - 1, state.head)) }
         var run = Run(lower: bottom, upper: last)
-        let top = filter == .all ? last : min(last, bottom + Self.maximumScan - 1)
+        var left = filter == .all ? .max : Self.maximumScan
         var rows: [MessageRow] = []
-        for range in access.visible.clipped(to: bottom...top).ranges {
-            rows += try store.messages(
-                in: row.number, range, newestFirst: false, limit: limit - rows.count, filter: filter, reader: reader)
-            if rows.count == limit { break }
+        for range in access.visible.clipped(to: bottom...last).ranges {
+            let part = range.lowerBound...min(range.upperBound, range.lowerBound + min(left, last) - 1)
+            rows += try messages(part, newestFirst: false, &room)
+            if room.isFull {
+                guard let newest = rows.last else { return nothing(above: bottom - 1) }
+                run.upper = newest.seq
+                break
+            }
+            left -= Int64(part.count)
+            if left == 0 {
+                run.upper = part.upperBound
+                break
+            }
         }
-        run.upper = rows.count == limit ? rows[limit - 1].seq : top
         run.rows = rows.reversed()
         return run
+    }
+
+    private func messages(_ range: SeqRange, newestFirst: Bool, _ room: inout PageRoom) throws -> [MessageRow] {
+        try store.messages(
+            in: row.number, range, newestFirst: newestFirst, room: &room, filter: filter, reader: reader)
     }
 
     private func nothing(above seq: Seq) -> Run { Run(lower: seq + 1, upper: seq) }
@@ -150,7 +173,8 @@ struct PageReader {
     /// The first message that counts and the reader has not read; the newest end where there is none.
     private func firstUnread() throws -> Place {
         var n = access.baseN
-        for run in try store.hidden(of: reader, in: row.number, aboveN: n) where run.lowerN <= n { n = run.upperN }
+        // No two runs touch: what lies above this one is somebody else's.
+        if let run = try store.hidden(of: reader, in: row.number, atOrBelowN: n) { n = max(n, run.upperN) }
         guard n < state.n else { return .between(state.head) }
         let above = n
         return .at(try store.lastPlace(in: row) { $0.n <= above } + 1)

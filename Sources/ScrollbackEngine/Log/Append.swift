@@ -158,14 +158,16 @@ extension Transaction {
     private func runToExtend(
         with message: MessageRow, of sender: UserID, in conversation: Int64, countBefore: Int64
     ) throws -> HiddenRow {
-        if var run = try store.lastHidden(of: sender, in: conversation), run.upperN == countBefore {
+        let last = try store.lastHidden(of: sender, in: conversation)
+        if var run = last, run.upperN == countBefore {
             // Nothing countable between: the runs are one.
             run.upperSeq = message.seq
             run.upperN = message.n
             return run
         }
         return HiddenRow(
-            lowerSeq: message.seq, upperSeq: message.seq, lowerN: countBefore, upperN: message.n)
+            lowerSeq: message.seq, upperSeq: message.seq, lowerN: countBefore, upperN: message.n,
+            below: last?.sum() ?? 0)
     }
 
     /// Where somebody joined who is a member of a channel by its community's list, and the running number there.

@@ -106,12 +106,12 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
         spans[Key(conversation: conversation, user: user)] ?? []
     }
 
-    func hidden(of user: UserID, in conversation: Int64, aboveN n: Int64) -> [HiddenRow] {
-        hidden[Key(conversation: conversation, user: user)]?.filter { $0.upperN > n } ?? []
+    func firstHidden(of user: UserID, in conversation: Int64) -> HiddenRow? {
+        hidden[Key(conversation: conversation, user: user)]?.first
     }
 
-    func lastHidden(of user: UserID, in conversation: Int64) -> HiddenRow? {
-        hidden[Key(conversation: conversation, user: user)]?.last
+    func hidden(of user: UserID, in conversation: Int64, atOrBelowN n: Int64) -> HiddenRow? {
+        hidden[Key(conversation: conversation, user: user)]?.last { $0.lowerN <= n }
     }
 
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) -> [Seq] {
@@ -137,16 +137,24 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
     }
 
     func messages(
-        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter, reader: UserID
+        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, room: inout PageRoom, filter: MessageFilter,
+        reader: UserID
     ) -> [MessageRow] {
-        guard let log = messages[conversation] else { return [] }
+        guard !room.isFull, let log = messages[conversation] else { return [] }
         let slice = log[Self.index(in: log, above: range.lowerBound - 1)..<Self.index(in: log, above: range.upperBound)]
         let unnamed = ConversationID.room("unnamed")
         func passes(_ row: MessageRow) -> Bool {
             filter == .all || filter.matches(row.message(in: unnamed, epoch: Epoch(rawValue: 0)), reader: reader)
         }
-        return newestFirst
-            ? Array(slice.reversed().lazy.filter(passes).prefix(limit)) : Array(slice.lazy.filter(passes).prefix(limit))
+        var rows: [MessageRow] = []
+        for index in 0..<slice.count {
+            let row = slice[newestFirst ? slice.endIndex - 1 - index : slice.startIndex + index]
+            guard passes(row) else { continue }
+            guard room.take(row) else { break }
+            rows.append(row)
+            if room.isFull { break }
+        }
+        return rows
     }
 
     func user(_ id: UserID) -> UserRow? { users[id] }
@@ -207,11 +215,11 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
     func put(_ run: HiddenRow, of user: UserID, in conversation: Int64) {
         let key = Key(conversation: conversation, user: user)
         var all = hidden[key] ?? []
-        if let index = all.firstIndex(where: { $0.lowerSeq == run.lowerSeq }) {
+        if let index = all.firstIndex(where: { $0.lowerN == run.lowerN }) {
             all[index] = run
         } else {
             all.append(run)
-            all.sort { $0.lowerSeq < $1.lowerSeq }
+            all.sort { $0.lowerN < $1.lowerN }
         }
         change(\.hidden[key], all)
     }

@@ -37,10 +37,10 @@ package protocol StoreReader {
     func memberships(of user: UserID) throws -> [MemberRow]
     /// When they were a member, oldest first.
     func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow]
-    /// Runs they don't count that end above a running number, lowest first.
-    func hidden(of user: UserID, in conversation: Int64, aboveN n: Int64) throws -> [HiddenRow]
-    /// The run that ends highest.
-    func lastHidden(of user: UserID, in conversation: Int64) throws -> HiddenRow?
+    /// The lowest run they don't count.
+    func firstHidden(of user: UserID, in conversation: Int64) throws -> HiddenRow?
+    /// The highest run that begins at or below a running number.
+    func hidden(of user: UserID, in conversation: Int64, atOrBelowN n: Int64) throws -> HiddenRow?
     /// Places above `seq` where they, or everyone, were mentioned, lowest first; their own messages are not among them.
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [Seq]
 
@@ -48,12 +48,29 @@ package protocol StoreReader {
     func message(_ id: MessageID, in conversation: Int64) throws -> MessageRow?
     /// The message at the highest place at or below `seq`.
     func message(atOrBelow seq: Seq, in conversation: Int64) throws -> MessageRow?
-    /// Messages of a run of places that pass the filter, from its newest or its oldest end.
+    /// Messages of a run of places that pass the filter, from its newest or its oldest end, as far as there is room.
     func messages(
-        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter, reader: UserID
+        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, room: inout PageRoom, filter: MessageFilter,
+        reader: UserID
     ) throws -> [MessageRow]
 
     func user(_ id: UserID) throws -> UserRow?
+}
+
+extension StoreReader {
+    /// The highest run they don't count.
+    package func lastHidden(of user: UserID, in conversation: Int64) throws -> HiddenRow? {
+        try hidden(of: user, in: conversation, atOrBelowN: .max)
+    }
+
+    /// At most `limit` messages of a run of places, however large they are.
+    package func messages(
+        in conversation: Int64, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter, reader: UserID
+    ) throws -> [MessageRow] {
+        var room = PageRoom(messages: limit, bytes: .max)
+        return try messages(
+            in: conversation, range, newestFirst: newestFirst, room: &room, filter: filter, reader: reader)
+    }
 }
 
 /// A transaction under way.
@@ -67,7 +84,7 @@ package protocol StoreWriter: StoreReader {
     func insert(_ message: MessageRow, in conversation: Int64) throws
     /// Adds a time of membership, or ends the one that began at the same point.
     func put(_ span: SpanRow, of user: UserID, in conversation: Int64) throws
-    /// Adds a run, or makes the one that began at the same place longer.
+    /// Adds a run above all others, or makes the one that began at the same running number longer.
     func put(_ hidden: HiddenRow, of user: UserID, in conversation: Int64) throws
     /// Forgets runs that end at or below a running number.
     func dropHidden(of user: UserID, in conversation: Int64, throughN n: Int64) throws

@@ -53,7 +53,7 @@ package struct ConversationRow: Hashable, Sendable {
     }
 
     package func epoch(in generation: UInt64) -> Epoch {
-        var generator = SplitMix64(state: generation ^ salt)
+        var generator = SplitMix64(seed: generation ^ salt)
         return Epoch(rawValue: generator.next())
     }
 }
@@ -126,13 +126,22 @@ package struct HiddenRow: Hashable, Sendable {
     /// The running number before the run and at its end.
     package var lowerN: Int64
     package var upperN: Int64
+    /// What the runs below it hold together, those that were forgotten since among them: what any stretch of runs holds is
+    /// the difference of two such sums, however many there are.
+    ///
+    /// It never changes, since runs come and grow at the upper end only and go from the lower one.
+    package var below: Int64
 
-    package init(lowerSeq: Seq, upperSeq: Seq, lowerN: Int64, upperN: Int64) {
+    package init(lowerSeq: Seq, upperSeq: Seq, lowerN: Int64, upperN: Int64, below: Int64) {
         self.lowerSeq = lowerSeq
         self.upperSeq = upperSeq
         self.lowerN = lowerN
         self.upperN = upperN
+        self.below = below
     }
+
+    /// What this run and those below it hold together, as far as a running number at or above the next lower run's end.
+    package func sum(through n: Int64 = .max) -> Int64 { below + max(0, min(n, upperN) - lowerN) }
 }
 
 /// A message as it is stored.

@@ -3,12 +3,12 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 extension Engine {
-    /// The most messages one `sync` gives of a log, and of all the logs it was asked about.
+    /// The most messages one `sync` gives of a log, and of all the logs it was asked about, as far as there is room.
     package static let syncMessages = 500
     package static let syncMessagesInAll = 2_000
 
     /// The next window of what moved since a cursor: conversations of the caller that a commit touched, or in which they
-    /// changed something themselves; newest activity first.
+    /// changed something themselves; newest activity first, at most `limit` and fewer where their newest messages are long.
     ///
     /// A pass looks at what had moved when it began. What moves meanwhile comes as live events, since a connection hears
     /// its conversations before its first pass.
@@ -31,13 +31,18 @@ extension Engine {
                 }
                 .sorted { $0.row.moved > $1.row.moved }
 
-            // Several conversations of one commit share its number: a window never ends between them.
-            var count = min(limit, candidates.count)
-            while count < candidates.count, count > 0, candidates[count].row.moved == candidates[count - 1].row.moved {
+            var heads: [ConversationHead] = []
+            var count = 0
+            var bytes = 0
+            for candidate in candidates {
+                // Several conversations of one commit share its number: a window never ends between them.
+                let isParted = count > 0 && candidate.row.moved != candidates[count - 1].row.moved
+                if isParted, count >= limit || bytes >= PageRoom.answerBytes { break }
                 count += 1
-            }
-            let heads = try candidates.prefix(count).compactMap { candidate in
-                try headOrTombstone(of: candidate.row, candidate.member, for: caller, in: store)
+                guard let head = try headOrTombstone(of: candidate.row, candidate.member, for: caller, in: store)
+                else { continue }
+                heads.append(head)
+                bytes += head.weight
             }
             let isDone = count == candidates.count
             if isDone {
@@ -70,11 +75,14 @@ extension Engine {
                 .sorted { $0.place > $1.place }
             var heads: [ConversationHead] = []
             var last: RecentsCursor?
+            var bytes = 0
             for (row, place) in candidates {
-                if heads.count == limit { return (heads, last?.text) }
+                if heads.count == limit || bytes >= PageRoom.answerBytes { return (heads, last?.text) }
                 last = place
                 guard let access = try visible(row, for: caller, in: store), !access.visible.isEmpty else { continue }
-                heads.append(try head(of: access, for: caller.user, in: store))
+                let head = try head(of: access, for: caller.user, in: store)
+                heads.append(head)
+                bytes += head.weight
             }
             return (heads, nil)
         }
@@ -82,15 +90,16 @@ extension Engine {
 
     /// What some logs have that the caller's device has not: at most 500 messages each and 2,000 in all; where more was
     /// missed, the newest page, and a gap stays below it.
+    ///
+    /// Where there is no room left the answer says that nothing was looked at, and is asked for again from there.
     package func syncLogs(_ positions: [LogPosition], by caller: Caller) throws -> [LogSyncAnswer] {
         try store.read { store in
-            var budget = Self.syncMessagesInAll
+            var room = PageRoom(messages: Self.syncMessagesInAll)
             return try positions.map { position in
                 let id = position.conversation.log.absolute(for: caller.user)
                 do {
                     let access = try access(to: id, for: caller, in: store)
-                    let sync = try syncLog(position, access, limit: min(Self.syncMessages, budget), caller, store)
-                    budget -= sync.page.messages.count
+                    let sync = try syncLog(position, access, &room, caller, store)
                     return LogSyncAnswer(conversation: position.conversation, result: .success(sync))
                 } catch let error as ChatError where error.status < 500 {
                     return LogSyncAnswer(conversation: position.conversation, result: .failure(error))
@@ -100,16 +109,23 @@ extension Engine {
     }
 
     private func syncLog(
-        _ position: LogPosition, _ access: Access, limit: Int, _ caller: Caller, _ store: any StoreReader
+        _ position: LogPosition, _ access: Access, _ room: inout PageRoom, _ caller: Caller, _ store: any StoreReader
     ) throws -> LogSync {
         let pages = PageReader(access: access, store: store, reader: caller.user, sort: .oldestFirst, filter: .all)
         let state = access.state
         let isSameLog = position.epoch == state.epoch && position.seq <= state.head
-        let missed = isSameLog ? state.head - position.seq : .max
+        let isFew = isSameLog && state.head - position.seq <= Int64(Self.syncMessages)
+        var newest: LogPage?
+        if !isFew {
+            let page = try room.lend(limits.pageSize) { try pages.older(than: state.head + 1, &$0) }
+            // Nothing of it for want of room would read as nothing missed.
+            if !room.isFull || page.coverage.range != nil { newest = page }
+        }
         let page =
-            missed <= Int64(limit)
-            ? try pages.newer(than: position.seq, before: nil, limit: limit)
-            : try pages.older(than: state.head + 1, limit: min(limit, limits.pageSize))
+            try newest
+            ?? room.lend(Self.syncMessages) {
+                try pages.newer(than: isSameLog ? position.seq : 0, before: nil, &$0)
+            }
         return LogSync(page: page, changes: [], changedThrough: state.rev, mustRefetch: false)
     }
 

@@ -38,7 +38,8 @@ package struct LogPosition: Hashable, Sendable {
 
 /// What `sync` answers for one conversation.
 package struct LogSync: Hashable, Sendable {
-    /// What was missed, at most 500 messages; where it was more, the newest of them, and a gap stays below.
+    /// What was missed, as far as the answer had room; where it was more than 500 messages, the
+    /// newest of them, and a gap stays below.
     package var page: LogPage
     /// The changes after the position's `rev`, in order, at most 500.
     package var changes: [LogChange]

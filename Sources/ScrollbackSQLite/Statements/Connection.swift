@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
-import SQLiteRows
+import StoreFiles
 
 /// One connection's prepared statements, each compiled when it is first used.
 ///
@@ -76,6 +76,13 @@ final class Connection: @unchecked Sendable {
 
     /// How many rows the last statement changed.
     var changes: Int { Int(sqlite3_changes(database.sqliteConnection)) }
+
+    /// How many steps of SQLite's machine the kept statements have taken.
+    var steps: Int {
+        statements.reduce(0) { sum, statement in
+            sum + (statement.map { Int(sqlite3_stmt_status($0.sqliteStatement, SQLITE_STMTSTATUS_VM_STEP, 0)) } ?? 0)
+        }
+    }
 
     private func statement(_ query: Query) throws -> Statement {
         if let known = statements[query.rawValue] { return known }

@@ -2,7 +2,7 @@
 enum Query: Int, CaseIterable {
     case beginRead, beginWrite, commit, rollback
     case conversationByName, conversationByNumber, channels
-    case member, members, memberships, spans, hidden, lastHidden, mentions
+    case member, members, memberships, spans, firstHidden, hiddenAtOrBelow, mentions
     case messageAt, messageByID, messageAtOrBelow, messagesNewestFirst, messagesOldestFirst
     case user
     case insertConversation, updateConversation, putMember, putUser, insertMessage, putSpan, putHidden, dropHidden
@@ -30,13 +30,14 @@ enum Query: Int, CaseIterable {
             """
         case .memberships: "SELECT \(Self.memberColumns) FROM member WHERE user = ? ORDER BY conversation"
         case .spans: #"SELECT joined, "left" FROM span WHERE conversation = ? AND user = ? ORDER BY joined"#
-        case .hidden:
+        case .firstHidden:
             """
-            SELECT \(Self.hiddenColumns) FROM hidden WHERE conversation = ? AND user = ? AND upperN > ? ORDER BY lowerSeq
+            SELECT \(Self.hiddenColumns) FROM hidden WHERE conversation = ? AND user = ? ORDER BY lowerN LIMIT 1
             """
-        case .lastHidden:
+        case .hiddenAtOrBelow:
             """
-            SELECT \(Self.hiddenColumns) FROM hidden WHERE conversation = ? AND user = ? ORDER BY lowerSeq DESC LIMIT 1
+            SELECT \(Self.hiddenColumns) FROM hidden WHERE conversation = ? AND user = ? AND lowerN <= ?
+            ORDER BY lowerN DESC LIMIT 1
             """
         case .mentions:
             """
@@ -103,11 +104,13 @@ enum Query: Int, CaseIterable {
             """
         case .putHidden:
             """
-            INSERT INTO hidden (conversation, user, \(Self.hiddenColumns)) VALUES (?, ?, ?, ?, ?, ?)
-            ON CONFLICT (conversation, user, lowerSeq) DO UPDATE
-            SET upperSeq = excluded.upperSeq, lowerN = excluded.lowerN, upperN = excluded.upperN
+            INSERT INTO hidden (conversation, user, \(Self.hiddenColumns)) VALUES (\(Self.places(7)))
+            ON CONFLICT (conversation, user, lowerN) DO UPDATE
+            SET lowerSeq = excluded.lowerSeq, upperSeq = excluded.upperSeq, upperN = excluded.upperN, below = excluded.below
             """
-        case .dropHidden: "DELETE FROM hidden WHERE conversation = ? AND user = ? AND upperN <= ?"
+        case .dropHidden:
+            // What begins above the number ends above it: the rest is not looked at.
+            "DELETE FROM hidden WHERE conversation = ?1 AND user = ?2 AND lowerN < ?3 AND upperN <= ?3"
         case .insertMention:
             """
             INSERT INTO mention (conversation, user, seq, sender) VALUES (?, ?, ?, ?)
@@ -137,7 +140,7 @@ enum Query: Int, CaseIterable {
         standing, role, joinSeq, joinN, readSeq, readN, clearSeq, clearN, isMuted, isPinned, isMarkedUnread, view, userRev
         """
     static let memberColumns = "conversation, user, \(memberState)"
-    static let hiddenColumns = "lowerSeq, upperSeq, lowerN, upperN"
+    static let hiddenColumns = "lowerSeq, upperSeq, lowerN, upperN, below"
     static let messageColumns = """
         seq, n, timetoken, id, sender, type, flags, digest, rev, editedAt, customType, mentions, replyTo, metadata, \
         extra, push, content

@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
-import SQLiteRows
+import StoreFiles
 
 // How the engine's rows are taken from columns and handed to parameters, in the order `Query` lists them.
 
@@ -70,7 +70,8 @@ extension Columns {
     }
 
     mutating func hidden() -> HiddenRow {
-        HiddenRow(lowerSeq: integer(), upperSeq: integer(), lowerN: integer(), upperN: integer())
+        HiddenRow(
+            lowerSeq: integer(), upperSeq: integer(), lowerN: integer(), upperN: integer(), below: integer())
     }
 
     mutating func message() throws -> MessageRow {
@@ -165,6 +166,7 @@ extension Parameters {
         add(run.upperSeq)
         add(run.lowerN)
         add(run.upperN)
+        add(run.below)
     }
 
     mutating func add(_ row: MessageRow) {

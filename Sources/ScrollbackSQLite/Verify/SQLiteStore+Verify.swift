@@ -1,7 +1,7 @@
 import GRDB
 import ScrollbackEngine
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 /// How far a check of a store has come.
 package struct VerifyProgress: Hashable, Sendable {
@@ -61,7 +61,7 @@ struct Verification {
             spans = try statement(
                 #"SELECT user, joined, "left" FROM span WHERE conversation = ? ORDER BY user, joined"#)
             runs = try statement(
-                "SELECT user, \(Query.hiddenColumns) FROM hidden WHERE conversation = ? ORDER BY user, lowerSeq")
+                "SELECT user, \(Query.hiddenColumns) FROM hidden WHERE conversation = ? ORDER BY user, lowerN")
             runMessages = try statement(
                 "SELECT sender, type, flags FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?")
             mentions = try statement(

@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 extension Verification {
     /// What belongs to somebody: positions, times of membership, runs they don't count, and mentions.
@@ -56,16 +56,22 @@ extension Verification {
 
     private mutating func checkRuns(of row: ConversationRow) throws {
         var user = ""
-        var last = HiddenRow(lowerSeq: 0, upperSeq: 0, lowerN: 0, upperN: 0)
+        let nothing = HiddenRow(lowerSeq: 0, upperSeq: 0, lowerN: 0, upperN: -1, below: 0)
+        var last = nothing
         try connection.run(statements.runs, bind: { $0.add(row.number) }) { columns in
             let name = columns.text()
             let run = columns.hidden()
             if name != user {
                 user = name
-                last = HiddenRow(lowerSeq: 0, upperSeq: 0, lowerN: 0, upperN: 0)
+                last = nothing
+                // Runs below the lowest were forgotten: what they held can't be checked any more.
+                last.below = run.below
             }
             let range = "\(run.lowerSeq) to \(run.upperSeq)"
-            if run.lowerSeq <= last.upperSeq || run.lowerN < last.upperN {
+            if run.below != last.sum() {
+                try found("\(row.id): below \(user)'s own run \(range) lie \(last.sum()), and it says \(run.below)")
+            }
+            if run.lowerSeq <= last.upperSeq || run.lowerN <= last.upperN {
                 try found("\(row.id): \(user)'s own run \(range) begins before the one before it ended")
             }
             if run.upperSeq < run.lowerSeq || run.upperSeq > row.head {

@@ -6,7 +6,7 @@ import ScrollbackModel
 struct DemoCommunity {
     private let engine: Engine
     private let now: Date
-    private var generator = SplitMix64(state: 1869)
+    private var generator = SplitMix64(seed: 1869)
 
     static let name: Identifier = "harbour"
     private static let admin = Caller(user: "admin", isAdmin: true)

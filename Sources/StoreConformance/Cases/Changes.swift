@@ -25,7 +25,8 @@ extension StoreConformance {
                     try store.put(MemberRow(conversation: row.number, user: "carol", standing: .left))
                     try store.put(SpanRow(joined: 1), of: "alice", in: row.number)
                     try store.put(
-                        HiddenRow(lowerSeq: 4, upperSeq: 4, lowerN: 3, upperN: 4), of: "alice", in: row.number)
+                        HiddenRow(lowerSeq: 4, upperSeq: 4, lowerN: 3, upperN: 4, below: 0), of: "alice", in: row.number
+                    )
                     try store.insertMention(of: "alice", by: "bob", at: 5, in: row.number)
                     try store.insertMention(of: nil, by: "bob", at: 4, in: row.number)
                 }
@@ -88,11 +89,11 @@ extension StoreConformance {
                 try expectEqual(try store.memberships(of: "alice"), [member])
                 try store.put(SpanRow(joined: 1), of: "alice", in: row.number)
                 try expectEqual(try store.spans(of: "alice", in: row.number), [SpanRow(joined: 1)])
-                let run = HiddenRow(lowerSeq: 1, upperSeq: 1, lowerN: 0, upperN: 1)
+                let run = HiddenRow(lowerSeq: 1, upperSeq: 1, lowerN: 0, upperN: 1, below: 0)
                 try store.put(run, of: "alice", in: row.number)
                 try expectEqual(try store.lastHidden(of: "alice", in: row.number), run)
                 try store.dropHidden(of: "alice", in: row.number, throughN: 1)
-                try expectEqual(try store.hidden(of: "alice", in: row.number, aboveN: 0), [])
+                try expectEqual(try store.runs(of: "alice", in: row.number), [])
                 try store.insertMention(of: nil, by: "bob", at: 2, in: row.number)
                 try expectEqual(try store.mentions(of: "alice", in: row.number, above: 0), [2])
                 try store.put(UserRow(profile: UserProfile(id: "alice"), rev: 1))
@@ -120,7 +121,7 @@ struct Everything: Equatable {
         members = try store.members(of: conversation.number, after: nil, limit: .max)
         own = try store.member("alice", of: conversation.number)
         spans = try store.spans(of: "alice", in: conversation.number)
-        runs = try store.hidden(of: "alice", in: conversation.number, aboveN: 0)
+        runs = try store.runs(of: "alice", in: conversation.number)
         mentions = try store.mentions(of: "alice", in: conversation.number, above: 0)
     }
 }

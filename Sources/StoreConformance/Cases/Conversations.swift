@@ -16,7 +16,7 @@ extension StoreConformance {
                 try expectEqual(try store.members(of: 1, after: nil, limit: 10), [])
                 try expectEqual(try store.memberships(of: "alice"), [])
                 try expectEqual(try store.spans(of: "alice", in: 1), [])
-                try expectEqual(try store.hidden(of: "alice", in: 1, aboveN: 0), [])
+                try expect(try store.firstHidden(of: "alice", in: 1) == nil, "a run is there")
                 try expect(try store.lastHidden(of: "alice", in: 1) == nil, "a run is there")
                 try expectEqual(try store.mentions(of: "alice", in: 1, above: 0), [])
                 try expect(try store.message(at: 1, in: 1) == nil, "a message is there")

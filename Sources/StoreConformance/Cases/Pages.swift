@@ -28,6 +28,34 @@ extension StoreConformance {
                 try expectEqual(try page(-5...0, newestFirst: true, limit: 5), [])
             }
         },
+        Case("A page ends where there is no more room, and its first message always fits") { store in
+            let row = try store.make(.group("a"), messages: 10)
+            let weight = MessageRow.sample(1).weight
+            try store.read { (store: any StoreReader) in
+                for filter in [MessageFilter.all, .types([.text])] {
+                    func page(_ room: inout PageRoom, newestFirst: Bool = true) throws -> [Seq] {
+                        try store.messages(
+                            in: row.number, 1...10, newestFirst: newestFirst, room: &room, filter: filter,
+                            reader: "alice"
+                        ).map(\.seq)
+                    }
+                    var room = PageRoom(messages: 9, bytes: 3 * weight + weight / 2)
+                    try expectEqual(try page(&room), [10, 9, 8])
+                    try expect(room.isFull, "there is still room")
+                    try expectEqual(try page(&room), [])
+                    room = PageRoom(messages: 9, bytes: 2 * weight)
+                    try expectEqual(try page(&room, newestFirst: false), [1, 2])
+                    room = PageRoom(messages: 9, bytes: 1)
+                    try expectEqual(try page(&room), [10])
+                    room = PageRoom(messages: 4, bytes: .max)
+                    try expectEqual(try page(&room), [10, 9, 8, 7])
+                    try expect(room.isFull, "there is still room")
+                    room = PageRoom(messages: 11, bytes: .max)
+                    try expectEqual(try page(&room).count, 10)
+                    try expect(!room.isFull, "there is no room")
+                }
+            }
+        },
         Case("A page has the rows of the log as they were stored") { store in
             let row = try store.make(.group("a"))
             let log = mixedLog()
@@ -95,7 +123,7 @@ extension StoreConformance {
 
     /// Sixty messages of several senders, types and attributes, the same each time.
     private static func mixedLog() -> [MessageRow] {
-        var generator = SplitMix64(state: 11)
+        var generator = SplitMix64(seed: 11)
         let senders: [UserID] = ["alice", "bob", "Alice", "عَلي"]
         let types: [MessageType] = [.text, .notice, MessageType(rawValue: "app:poll"), MessageType(rawValue: "Text")]
         let customTypes: [String?] = [nil, nil, "a", "A", "b c", "\u{0}"]

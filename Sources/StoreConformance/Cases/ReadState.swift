@@ -28,12 +28,12 @@ extension StoreConformance {
             try expectEqual(
                 try store.read { try $0.spans(of: "alice", in: conversation)[1] }, SpanRow(joined: 7))
         },
-        Case("Runs are added, made longer, and listed lowest first") { store in
+        Case("Runs are added, made longer, and found from a running number down") { store in
             let conversation = try store.make(.group("a")).number
             let runs = [
-                HiddenRow(lowerSeq: 2, upperSeq: 2, lowerN: 1, upperN: 2),
-                HiddenRow(lowerSeq: 5, upperSeq: 9, lowerN: 4, upperN: 7),
-                HiddenRow(lowerSeq: 20, upperSeq: 21, lowerN: 15, upperN: 17),
+                HiddenRow(lowerSeq: 2, upperSeq: 2, lowerN: 1, upperN: 2, below: 17),
+                HiddenRow(lowerSeq: 5, upperSeq: 9, lowerN: 4, upperN: 7, below: 18),
+                HiddenRow(lowerSeq: 20, upperSeq: 21, lowerN: 15, upperN: 17, below: 21),
             ]
             try store.change { store in
                 for run in runs { try store.put(run, of: "alice", in: conversation) }
@@ -41,51 +41,48 @@ extension StoreConformance {
                 try store.put(runs[1], of: "alice", in: conversation + 1)
             }
             try store.read { (store: any StoreReader) in
-                func above(_ n: Int64) throws -> [HiddenRow] {
-                    try store.hidden(of: "alice", in: conversation, aboveN: n)
+                func atOrBelow(_ n: Int64, _ user: UserID = "alice") throws -> HiddenRow? {
+                    try store.hidden(of: user, in: conversation, atOrBelowN: n)
                 }
-                try expectEqual(try above(0), runs)
-                try expectEqual(try above(1), runs)
-                try expectEqual(try above(2), [runs[1], runs[2]])
-                try expectEqual(try above(6), [runs[1], runs[2]])
-                try expectEqual(try above(7), [runs[2]])
-                try expectEqual(try above(17), [])
+                for n: Int64 in [-1, 0] { try expectEqual(try atOrBelow(n), nil) }
+                for n: Int64 in [1, 2, 3] { try expectEqual(try atOrBelow(n), runs[0]) }
+                for n: Int64 in [4, 6, 7, 14] { try expectEqual(try atOrBelow(n), runs[1]) }
+                for n: Int64 in [15, 17, .max] { try expectEqual(try atOrBelow(n), runs[2]) }
                 try expectEqual(try store.lastHidden(of: "alice", in: conversation), runs[2])
-                try expectEqual(try store.lastHidden(of: "bob", in: conversation), runs[0])
-                try expect(try store.lastHidden(of: "carol", in: conversation) == nil, "carol has a run")
+                try expectEqual(try store.firstHidden(of: "alice", in: conversation), runs[0])
+                try expectEqual(try store.firstHidden(of: "alice", in: conversation + 1), runs[1])
+                try expectEqual(try atOrBelow(.max, "bob"), runs[0])
+                try expectEqual(try store.firstHidden(of: "carol", in: conversation), nil)
+                try expectEqual(try atOrBelow(.max, "carol"), nil)
             }
             var longer = runs[2]
             longer.upperSeq = 23
             longer.upperN = 18
             try store.change { [longer] in try $0.put(longer, of: "alice", in: conversation) }
             try store.read { [longer] store in
-                try expectEqual(
-                    try store.hidden(of: "alice", in: conversation, aboveN: 0), [runs[0], runs[1], longer])
+                try expectEqual(try store.runs(of: "alice", in: conversation), [runs[0], runs[1], longer])
                 try expectEqual(try store.lastHidden(of: "alice", in: conversation), longer)
             }
         },
         Case("Runs that end at or below a running number are dropped") { store in
             let conversation = try store.make(.group("a")).number
             let runs = [
-                HiddenRow(lowerSeq: 2, upperSeq: 2, lowerN: 1, upperN: 2),
-                HiddenRow(lowerSeq: 5, upperSeq: 9, lowerN: 4, upperN: 7),
+                HiddenRow(lowerSeq: 2, upperSeq: 2, lowerN: 1, upperN: 2, below: 0),
+                HiddenRow(lowerSeq: 5, upperSeq: 9, lowerN: 4, upperN: 7, below: 1),
             ]
             try store.change { store in
                 for run in runs { try store.put(run, of: "alice", in: conversation) }
                 try store.put(runs[0], of: "bob", in: conversation)
                 try store.put(runs[0], of: "alice", in: conversation + 1)
             }
-            func rest() throws -> [HiddenRow] {
-                try store.read { try $0.hidden(of: "alice", in: conversation, aboveN: 0) }
+            func rest() throws -> [HiddenRow] { try store.read { try $0.runs(of: "alice", in: conversation) } }
+            let steps: [(Int64, [HiddenRow])] = [(1, runs), (2, [runs[1]]), (4, [runs[1]]), (6, [runs[1]]), (.max, [])]
+            for (n, left) in steps {
+                try store.change { try $0.dropHidden(of: "alice", in: conversation, throughN: n) }
+                try expectEqual(try rest(), left)
+                try expectEqual(try store.read { try $0.firstHidden(of: "alice", in: conversation) }, left.first)
             }
-            try store.change { try $0.dropHidden(of: "alice", in: conversation, throughN: 1) }
-            try expectEqual(try rest(), runs)
-            try store.change { try $0.dropHidden(of: "alice", in: conversation, throughN: 2) }
-            try expectEqual(try rest(), [runs[1]])
-            try store.change { try $0.dropHidden(of: "alice", in: conversation, throughN: .max) }
-            try expectEqual(try rest(), [])
             try store.read { store in
-                try expect(try store.lastHidden(of: "alice", in: conversation) == nil, "a run is left")
                 try expectEqual(try store.lastHidden(of: "bob", in: conversation), runs[0])
                 try expectEqual(try store.lastHidden(of: "alice", in: conversation + 1), runs[0])
             }

@@ -39,7 +39,8 @@ extension StoreConformance {
                 try store.put(MemberRow(conversation: row.number, user: "alice", standing: .member))
                 try store.put(UserRow(profile: UserProfile(id: "alice"), rev: 1))
                 try store.put(SpanRow(joined: 0), of: "alice", in: row.number)
-                try store.put(HiddenRow(lowerSeq: 1, upperSeq: 1, lowerN: 0, upperN: 1), of: "alice", in: row.number)
+                try store.put(
+                    HiddenRow(lowerSeq: 1, upperSeq: 1, lowerN: 0, upperN: 1, below: 0), of: "alice", in: row.number)
                 try store.insertMention(of: "alice", by: "bob", at: 2, in: row.number)
             }
             let before = try store.read { try Everything(of: row, in: $0) }
@@ -58,9 +59,11 @@ extension StoreConformance {
                     try store.put(SpanRow(joined: 0, left: 3), of: "alice", in: row.number)
                     try store.put(SpanRow(joined: 4), of: "alice", in: row.number)
                     try store.put(
-                        HiddenRow(lowerSeq: 1, upperSeq: 2, lowerN: 0, upperN: 2), of: "alice", in: row.number)
+                        HiddenRow(lowerSeq: 1, upperSeq: 2, lowerN: 0, upperN: 2, below: 0), of: "alice", in: row.number
+                    )
                     try store.put(
-                        HiddenRow(lowerSeq: 4, upperSeq: 4, lowerN: 3, upperN: 4), of: "alice", in: row.number)
+                        HiddenRow(lowerSeq: 4, upperSeq: 4, lowerN: 3, upperN: 4, below: 2), of: "alice", in: row.number
+                    )
                     try store.insertMention(of: nil, by: "bob", at: 4, in: row.number)
                     var other = ConversationRow.sample(.group("b"))
                     try store.put(&other)

@@ -287,6 +287,34 @@ struct HistoryTests {
         #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "alice").seqs == [13])
     }
 
+    // MARK: Long messages
+
+    @Test("A page of long messages ends where an answer is full, and goes on from there, both ways and around")
+    func longMessages() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        let text = String(repeating: "x", count: 120_000)
+        for _ in 1...50 { try world.send(text, to: group, by: "alice") }
+        for isNewer in [false, true] {
+            var found: [Seq] = []
+            var anchor: Anchor? = isNewer ? .earliest : .latest
+            while let next = anchor, found.count <= 50 {
+                let page = try world.page(
+                    HistoryQuery(next, limit: 100, sort: isNewer ? .oldestFirst : .newestFirst), of: group, by: "alice")
+                #expect(page.seqs.count == 4 || found.count == 48)
+                #expect(page.coverage == Coverage(lower: try #require(page.seqs.min()), upper: page.seqs.max() ?? 0))
+                found += page.seqs
+                anchor = (isNewer ? page.newer : page.older).map { .cursor($0) }
+            }
+            #expect(found == (isNewer ? Array(1...50) : (1...50).reversed()))
+        }
+        let around = try world.page(.around(.seq(20), before: 50, after: 49), of: group, by: "alice")
+        #expect(around.seqs == [21, 20, 19])
+        #expect(around.older != nil && around.newer != nil)
+        let some = try world.page(HistoryQuery(.latest, limit: 100, filter: .types([.text])), of: group, by: "alice")
+        #expect(some.seqs == [50, 49, 48, 47])
+    }
+
     // MARK: Filters over long stretches
 
     @Test("A filter that matches hardly anything looks at 20,000 places a page, and says where to go on")

@@ -161,6 +161,32 @@ struct VisibilityTests {
         #expect(try world.page(of: group, by: "bob").texts == ["2", "1"])
     }
 
+    @Test("History 6: a page across 500,000 places nobody sees takes one request, filtered or not")
+    func acrossAVoid() throws {
+        let world = try World()
+        try world.make(group, members: ["bob"])
+        try world.fill(group, 100)
+        try world.leave(group, "bob")
+        try world.fill(group, 500_000)
+        try world.join(group, "bob")
+        try world.fill(group, 100)
+        for filter in [MessageFilter.all, .types([.text])] {
+            func page(_ anchor: Anchor, _ sort: Sort = .newestFirst) throws -> LogPage {
+                try world.page(HistoryQuery(anchor, limit: 100, sort: sort, filter: filter), of: group, by: "bob")
+            }
+            let older = try page(.before(.seq(500_101)))
+            #expect(older.seqs == (1...100).reversed())
+            #expect(older.coverage == Coverage(lower: 1, upper: 500_100, voids: SeqRangeSet([101...500_100])))
+            #expect(older.older == nil && older.newer != nil)
+            let newer = try page(.after(.seq(100)), .oldestFirst)
+            #expect(newer.seqs == Array(500_101...500_200))
+            #expect(newer.coverage == Coverage(lower: 101, upper: 500_200, voids: SeqRangeSet([101...500_100])))
+            #expect(newer.older != nil && newer.newer == nil)
+            let around = try page(.around(.seq(1_000), before: 100, after: 100))
+            #expect(around.seqs == (500_101...500_200).reversed() + (1...100).reversed())
+        }
+    }
+
     // MARK: Communities
 
     @Test("A community's member sees its channels from joining on, and who left up to leaving, though clocks step")

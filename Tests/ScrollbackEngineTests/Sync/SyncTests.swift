@@ -248,98 +248,55 @@ struct SyncTests {
         #expect(names(try world.pass(cursor, by: "bob").heads) == ["group:g"])
     }
 
-    // MARK: What a log has
-
-    @Test("History 21: after 100,000 missed the answer is bounded, and every reconnect makes progress")
-    func manyMissed() throws {
+    @Test("Heads with long newest messages come in windows a slow line can carry, and each once")
+    func longHeads() throws {
         let world = try World()
-        try world.make(group, members: ["alice"])
-        try world.fill(group, 10)
-        let state = try world.head(group, "alice").state
-        var position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: 10, rev: 0)
-        try world.fill(group, 100_000)
-        let caller = Caller(user: "alice")
-        let sync = try world.engine.syncLogs([position], by: caller)[0].result.get()
-        #expect(sync.page.messages.count == 100)
-        #expect(sync.page.coverage == Coverage(lower: 99_911, upper: 100_010))
-        #expect(sync.page.state.head == 100_010)
-        // From there on it is up to date, and a gap lies below.
-        position.seq = sync.page.coverage.upper
-        let empty = try world.engine.syncLogs([position], by: caller)[0].result.get()
-        #expect(empty.page.messages.isEmpty)
-        #expect(empty.page.coverage.range == nil)
-        for missed in [1, 499, 500, 501, 100_000] {
-            position.seq = 100_010 - Seq(missed)
-            let answer = try world.engine.syncLogs([position], by: caller)[0].result.get()
-            #expect(answer.page.messages.count == (missed <= 500 ? missed : 100))
-            #expect(answer.page.coverage.upper == 100_010)
-            #expect(
-                answer.page.messages.map(\.seq) == answer.page.messages.map(\.seq).sorted(),
-                "oldest first, as they are applied")
-        }
-    }
-
-    @Test("History 21: one answer about many logs holds at most 2,000 messages, and says of each where it stands")
-    func manyLogs() throws {
-        let world = try World()
-        var positions: [LogPosition] = []
-        for index in 1...8 {
+        let text = String(repeating: "x", count: 120_000)
+        let names = (1...20).map { "group:g\($0)" }
+        for index in 1...20 {
             let id = ConversationID.group(Identifier(known: "g\(index)"))
             try world.make(id, members: ["alice"])
-            try world.fill(id, 400)
-            let epoch = try world.head(id, "alice").state.epoch
-            positions.append(LogPosition(conversation: id, epoch: epoch, view: 0, seq: 0, rev: 0))
+            try world.send(text, to: id, by: "alice")
         }
-        let caller = Caller(user: "alice")
-        var rounds = 0
-        while positions.contains(where: { $0.seq < 400 }) {
-            let answers = try world.engine.syncLogs(positions, by: caller)
-            #expect(answers.map(\.conversation) == positions.map(\.conversation))
-            var count = 0
-            let before = positions.map(\.seq)
-            for (index, answer) in answers.enumerated() {
-                let page = try answer.result.get().page
-                #expect(page.state.head == 400)
-                count += page.messages.count
-                if let range = page.coverage.range { positions[index].seq = range.upperBound }
-            }
-            #expect(count <= 2_000)
-            #expect(positions.map(\.seq) != before, "progress at every round")
-            rounds += 1
-            if rounds > 5 { break }
+        var found: [String] = []
+        var cursor: String?
+        var isDone = false
+        while !isDone, found.count <= 20 {
+            let window = try world.engine.syncWindow(cursor: cursor, limit: 100, by: Caller(user: "alice"))
+            #expect(window.heads.count == 5 || window.isDone)
+            found += self.names(window.heads)
+            (cursor, isDone) = (window.cursor, window.isDone)
         }
-        #expect(rounds == 2)
+        #expect(found == names.reversed())
+        found = []
+        cursor = nil
+        repeat {
+            let page = try world.engine.recents(kind: nil, limit: 100, cursor: cursor, by: Caller(user: "alice"))
+            #expect(page.heads.count <= 5)
+            found += self.names(page.heads)
+            cursor = page.next
+        } while cursor != nil && found.count <= 20
+        #expect(found == names.reversed())
     }
 
-    @Test("A position of a dead epoch, or beyond the head, gets the newest page")
-    func foreignPositions() throws {
+    @Test("A head that was read before a position moved is older than the read's answer by its userRev")
+    func lateHead() throws {
         let world = try World()
-        try world.make(group, members: ["alice"])
-        for _ in 1...5 { try world.send(to: group, by: "alice") }
-        let state = try world.head(group, "alice").state
-        for position in [
-            LogPosition(conversation: group, epoch: Epoch(rawValue: 1), view: 0, seq: 3, rev: 0),
-            LogPosition(conversation: group, epoch: state.epoch, view: 0, seq: 50, rev: 0),
-        ] {
-            let page = try world.engine.syncLogs([position], by: Caller(user: "alice"))[0].result.get().page
-            #expect(page.coverage == Coverage(lower: 1, upper: 5))
-            #expect(page.state == state)
-        }
-    }
-
-    @Test("One log that may not be seen doesn't fail the answer about the others")
-    func partialAnswers() throws {
-        let world = try World()
-        try world.make(group, members: ["alice"])
-        try world.send(to: group, by: "alice")
-        let epoch = try world.head(group, "alice").state.epoch
-        let ids: [ConversationID] = [.group("nowhere"), group, .direct("bob")]
-        let answers = try world.engine.syncLogs(
-            ids.map { LogPosition(conversation: $0, epoch: epoch, view: 0, seq: 0, rev: 0) }, by: Caller(user: "alice"))
-        #expect(answers.map(\.conversation) == ids)
-        #expect(refusal { _ = try answers[0].result.get() }?.code == .unknownConversation)
-        #expect(try answers[1].result.get().page.seqs == [1])
-        #expect(refusal { _ = try answers[2].result.get() }?.code == .unknownConversation)
+        try world.make(group, members: ["alice", "bob"])
+        for _ in 1...10 { try world.send(to: group, by: "bob") }
+        try world.read(group, to: 7, by: "alice")
+        // On its way while another device reads on.
+        let late = try world.head(group, "alice")
+        let answer = try world.read(group, to: 10, by: "alice")
+        #expect((late.unread, answer.unread) == (3, 0))
+        #expect(late.userRev < answer.userRev)
+        let next = try world.head(group, "alice")
+        #expect((next.userRev, next.unread, next.readSeq) == (answer.userRev, 0, 10))
+        #expect(try world.pass(by: "alice").heads.first?.userRev == answer.userRev)
+        // What others say and read is no change of hers.
+        try world.send(to: group, by: "bob")
+        try world.read(group, to: 11, by: "bob")
+        #expect(try world.head(group, "alice").userRev == answer.userRev)
     }
 
     // MARK: Recents

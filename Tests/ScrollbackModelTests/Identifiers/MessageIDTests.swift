@@ -6,7 +6,7 @@ import Testing
 struct MessageIDTests {
     @Test("A new id is a UUID of version 7 whose first 48 bits are the time")
     func version7() throws {
-        var random = Generator(seed: 1)
+        var random = SplitMix64(seed: 1)
         for milliseconds in [0, 1, 1_700_000_000_123, (1 << 48) - 1] as [UInt64] {
             let id = MessageID(at: Date(timeIntervalSince1970: Double(milliseconds) / 1000), using: &random)
             let digits = id.description.replacingOccurrences(of: "-", with: "")
@@ -18,7 +18,7 @@ struct MessageIDTests {
 
     @Test("Ten thousand ids of one millisecond differ")
     func uniqueness() {
-        var random = Generator(seed: 2)
+        var random = SplitMix64(seed: 2)
         let now = Date(timeIntervalSince1970: 1_700_000_000)
         #expect(Set((0..<10_000).map { _ in MessageID(at: now, using: &random) }).count == 10_000)
     }
@@ -40,7 +40,7 @@ struct MessageIDTests {
 
     @Test("A time before 1970 gives an id all the same")
     func early() {
-        var random = Generator(seed: 3)
+        var random = SplitMix64(seed: 3)
         let id = MessageID(at: Date(timeIntervalSince1970: -5), using: &random)
         #expect(id.description.hasPrefix("00000000-0000-7"))
     }

@@ -23,7 +23,7 @@ struct JSONFuzzTests {
 
     @Test("Mutated texts never crash the reader, and Foundation agrees on which are JSON", arguments: 1...8)
     func mutations(seed: UInt64) {
-        var random = Generator(seed: seed)
+        var random = SplitMix64(seed: seed)
         for _ in 0..<1_500 {
             var bytes = Array(random.pick(Self.seeds).utf8)
             for _ in 0...random.below(4) { Self.mutate(&bytes, &random) }
@@ -38,7 +38,7 @@ struct JSONFuzzTests {
 
     @Test("What was read as JSON is handed out byte for byte, and is JSON again", arguments: 1...4)
     func survivors(seed: UInt64) throws {
-        var random = Generator(seed: 1_000 + seed)
+        var random = SplitMix64(seed: 1_000 + seed)
         for _ in 0..<1_500 {
             var bytes = Array(random.pick(Self.seeds).utf8)
             for _ in 0...random.below(3) { Self.mutate(&bytes, &random) }
@@ -66,7 +66,7 @@ struct JSONFuzzTests {
         }
     }
 
-    private static func mutate(_ bytes: inout [UInt8], _ random: inout Generator) {
+    private static func mutate(_ bytes: inout [UInt8], _ random: inout SplitMix64) {
         let at = random.below(bytes.count + 1)
         switch random.below(6) {
         case 0: bytes.insert(contentsOf: random.pick(pieces), at: at)

@@ -6,7 +6,7 @@ import Testing
 struct SeqRangeSetTests {
     @Test("Random operations give what a plain set gives", arguments: 1...12)
     func againstASet(seed: UInt64) {
-        var random = Generator(seed: seed)
+        var random = SplitMix64(seed: seed)
         var ranges = SeqRangeSet()
         var plain: Set<Seq> = []
         func randomRange() -> SeqRange {

@@ -25,7 +25,7 @@ struct TimetokenTests {
 
     @Test("A date is the first tick of its millisecond and comes back")
     func dates() {
-        var random = Generator(seed: 5)
+        var random = SplitMix64(seed: 5)
         for _ in 0..<5_000 {
             let milliseconds = UInt64(random.below(4_102_444_800_000))
             let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)

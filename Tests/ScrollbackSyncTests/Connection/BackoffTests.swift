@@ -1,3 +1,4 @@
+import ScrollbackModel
 import ScrollbackSync
 import Testing
 

@@ -1,0 +1,157 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Sync: what a log has")
+struct LogSyncTests {
+    private let group = ConversationID.group("g")
+
+    @Test("History 21: after 100,000 missed the answer is bounded, and every reconnect makes progress")
+    func manyMissed() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        try world.fill(group, 10)
+        let state = try world.head(group, "alice").state
+        var position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: 10, rev: 0)
+        try world.fill(group, 100_000)
+        let caller = Caller(user: "alice")
+        let sync = try world.engine.syncLogs([position], by: caller)[0].result.get()
+        #expect(sync.page.messages.count == 100)
+        #expect(sync.page.coverage == Coverage(lower: 99_911, upper: 100_010))
+        #expect(sync.page.state.head == 100_010)
+        // From there on it is up to date, and a gap lies below.
+        position.seq = sync.page.coverage.upper
+        let empty = try world.engine.syncLogs([position], by: caller)[0].result.get()
+        #expect(empty.page.messages.isEmpty)
+        #expect(empty.page.coverage.range == nil)
+        for missed in [1, 499, 500, 501, 100_000] {
+            position.seq = 100_010 - Seq(missed)
+            let answer = try world.engine.syncLogs([position], by: caller)[0].result.get()
+            #expect(answer.page.messages.count == (missed <= 500 ? missed : 100))
+            #expect(answer.page.coverage.upper == 100_010)
+            #expect(
+                answer.page.messages.map(\.seq) == answer.page.messages.map(\.seq).sorted(),
+                "oldest first, as they are applied")
+        }
+    }
+
+    @Test("History 21: one answer about many logs holds at most 2,000 messages, and says of each where it stands")
+    func manyLogs() throws {
+        let world = try World()
+        var positions: [LogPosition] = []
+        for index in 1...8 {
+            let id = ConversationID.group(Identifier(known: "g\(index)"))
+            try world.make(id, members: ["alice"])
+            try world.fill(id, 400)
+            let epoch = try world.head(id, "alice").state.epoch
+            positions.append(LogPosition(conversation: id, epoch: epoch, view: 0, seq: 0, rev: 0))
+        }
+        let caller = Caller(user: "alice")
+        var rounds = 0
+        var found: [[Seq]] = positions.map { _ in [] }
+        while positions.contains(where: { $0.seq < 400 }) {
+            let answers = try world.engine.syncLogs(positions, by: caller)
+            #expect(answers.map(\.conversation) == positions.map(\.conversation))
+            var count = 0
+            let before = positions.map(\.seq)
+            for (index, answer) in answers.enumerated() {
+                let page = try answer.result.get().page
+                #expect(page.state.head == 400)
+                count += page.messages.count
+                found[index] += page.seqs
+                // As a device goes on: what lies below is taken as answered.
+                positions[index].seq = max(positions[index].seq, page.coverage.upper)
+            }
+            #expect(count <= 2_000)
+            #expect(positions.map(\.seq) != before, "progress at every round")
+            rounds += 1
+            if rounds > 5 { break }
+        }
+        #expect(rounds == 3)
+        #expect(found == positions.map { _ in Array(1...400) }, "a log for which there was no room is not passed over")
+    }
+
+    /// An answer as it goes over the line.
+    private func encoded(_ answers: [LogSyncAnswer]) -> Int {
+        var writer = JSONWriter()
+        writer.array(answers) { $1.write(to: &$0) }
+        return writer.text.utf8.count
+    }
+
+    @Test("History 21: 500 long messages come in answers a slow line can carry, each of which gets on")
+    func longMessages() throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        let text = String(repeating: "x", count: 120_000)
+        for _ in 1...500 { try world.send(text, to: group, by: "bob") }
+        let state = try world.head(group, "alice").state
+        var position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: 0, rev: 0)
+        var found: [Seq] = []
+        var rounds = 0
+        while position.seq < 500, rounds < 500 {
+            let answers = try world.engine.syncLogs([position], by: Caller(user: "alice"))
+            #expect(encoded(answers) <= PageRoom.answerBytes)
+            let page = try answers[0].result.get().page
+            #expect(page.coverage == Coverage(lower: position.seq + 1, upper: page.seqs.last ?? -1))
+            found += page.seqs
+            position.seq = page.coverage.upper
+            rounds += 1
+        }
+        #expect(found == Array(1...500))
+        #expect(rounds == 125, "four at a time")
+        // Where more was missed, the newest page holds what there is room for, and a gap lies below it.
+        try world.send(to: group, by: "bob")
+        position.seq = 0
+        let answers = try world.engine.syncLogs([position], by: Caller(user: "alice"))
+        #expect(encoded(answers) <= PageRoom.answerBytes)
+        let newest = try answers[0].result.get().page
+        #expect(newest.seqs == [497, 498, 499, 500, 501])
+        #expect(newest.coverage == Coverage(lower: 497, upper: 501))
+    }
+
+    @Test("A message that is larger than an answer may be is an answer by itself")
+    func oversized() throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        for _ in 1...3 { try world.send(String(repeating: "x", count: 600_000), to: group, by: "bob") }
+        let state = try world.head(group, "alice").state
+        for seq: Seq in 0...2 {
+            let position = LogPosition(conversation: group, epoch: state.epoch, view: 0, seq: seq, rev: 0)
+            let page = try world.engine.syncLogs([position], by: Caller(user: "alice"))[0].result.get().page
+            #expect(page.coverage == Coverage(lower: seq + 1, upper: seq + 1))
+        }
+    }
+
+    @Test("A position of a dead epoch, or beyond the head, gets the newest page")
+    func foreignPositions() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        for _ in 1...5 { try world.send(to: group, by: "alice") }
+        let state = try world.head(group, "alice").state
+        for position in [
+            LogPosition(conversation: group, epoch: Epoch(rawValue: 1), view: 0, seq: 3, rev: 0),
+            LogPosition(conversation: group, epoch: state.epoch, view: 0, seq: 50, rev: 0),
+        ] {
+            let page = try world.engine.syncLogs([position], by: Caller(user: "alice"))[0].result.get().page
+            #expect(page.coverage == Coverage(lower: 1, upper: 5))
+            #expect(page.state == state)
+        }
+    }
+
+    @Test("One log that may not be seen doesn't fail the answer about the others")
+    func partialAnswers() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        try world.send(to: group, by: "alice")
+        let epoch = try world.head(group, "alice").state.epoch
+        let ids: [ConversationID] = [.group("nowhere"), group, .direct("bob")]
+        let answers = try world.engine.syncLogs(
+            ids.map { LogPosition(conversation: $0, epoch: epoch, view: 0, seq: 0, rev: 0) }, by: Caller(user: "alice"))
+        #expect(answers.map(\.conversation) == ids)
+        #expect(refusal { _ = try answers[0].result.get() }?.code == .unknownConversation)
+        #expect(try answers[1].result.get().page.seqs == [1])
+        #expect(refusal { _ = try answers[2].result.get() }?.code == .unknownConversation)
+    }
+}

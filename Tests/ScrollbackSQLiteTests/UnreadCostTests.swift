@@ -1,0 +1,86 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import Synchronization
+import Testing
+
+@Suite struct UnreadCostTests {
+    private let group = ConversationID.group("a")
+    /// `SCROLLBACK_LONG` makes it the 100,000 of the full run.
+    private let count = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] == nil ? 5_000 : 100_000
+
+    /// Sends from `first` on, alice and bob by turns, many in flight.
+    private func talk(_ numbers: ClosedRange<Int>, in engine: Engine) {
+        let done = DispatchGroup()
+        let inFlight = DispatchSemaphore(value: 5_000)
+        for number in numbers {
+            inFlight.wait()
+            done.enter()
+            let submission = Submission(id: MessageID(high: 1, low: UInt64(number)), content: .text("hello"))
+            let sender: UserID = number.isMultiple(of: 2) ? "alice" : "bob"
+            engine.send(submission, to: group, by: Caller(user: sender)) { result in
+                if case .failure(let error) = result { Issue.record(error) }
+                inFlight.signal()
+                done.leave()
+            }
+        }
+        done.wait()
+    }
+
+    /// What one question costs, in steps of SQLite's machine: the same on every machine.
+    private func cost<Answer>(
+        _ store: SQLiteStore, _ question: () throws -> Answer
+    ) rethrows -> (answer: Answer, steps: Int) {
+        let before = store.steps
+        let answer = try question()
+        return (answer, store.steps - before)
+    }
+
+    @Test func `History 24: unread costs the same however many runs of one's own lie above a position nobody moved`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(directory: folder.url)
+        let engine = try Engine(store: store)
+        engine.putConversation(
+            group, ConversationSettings(members: ["alice", "bob"]), by: Caller(user: "admin", isAdmin: true)
+        ) { _ = $0 }
+        let alice = Caller(user: "alice")
+        let firstUnread = HistoryQuery(.around(.firstUnread, before: 0, after: 0), limit: 1)
+
+        talk(1...20, in: engine)
+        #expect(try engine.head(of: group, by: alice).unread == 10)
+        let few = try cost(store) { try engine.head(of: group, by: alice) }.steps
+        #expect(few > 0)
+
+        talk(21...count, in: engine)
+        let log = try store.read { reader in
+            let row = try #require(try reader.conversation(group))
+            return try reader.messages(
+                in: row.number, 1...Seq.max, newestFirst: false, limit: .max, filter: .all, reader: "alice")
+        }
+        let recount = Int64(log.count { $0.sender != "alice" })
+        #expect(recount == Int64(count / 2))
+        for _ in 0..<50 {
+            let (head, many) = try cost(store) { try engine.head(of: group, by: alice) }
+            #expect(head.unread == recount)
+            #expect(many == few)
+        }
+        // Finding the first one is a binary search over places.
+        let (page, search) = try cost(store) { try engine.history(of: group, firstUnread, by: alice) }
+        #expect(page.messages.map(\.seq) == [1])
+        #expect(search < 20 * few)
+
+        // Reading half of it forgets half of the runs, and the rest still counts right.
+        let half = Seq(count / 2) + 1
+        let epoch = try engine.head(of: group, by: alice).state.epoch
+        engine.read(group, seq: half, epoch: epoch, by: alice) { _ = $0 }
+        talk(count + 1...count + 2, in: engine)
+        let rest = Int64(log.count { $0.sender != "alice" && $0.seq > half } + 1)
+        let (head, after) = try cost(store) { try engine.head(of: group, by: alice) }
+        #expect(head.unread == rest)
+        #expect(after <= 2 * few)
+        #expect(try store.verify { _ in } == [])
+    }
+}
