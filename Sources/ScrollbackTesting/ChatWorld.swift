@@ -118,6 +118,13 @@ public final class ChatWorld: Sendable {
         }
     }
 
+    /// Gives a user another name.
+    public func setName(_ name: String, of user: UserID) async throws(ChatError) {
+        try await server.perform { engine, completion in
+            engine.putUser(user, ProfileChange(name: name), by: Caller(user: user), completion: completion)
+        }
+    }
+
     /// Changes how much of the past members of a group or community see.
     public func setHistoryVisibility(
         _ visibility: HistoryVisibility, of conversation: ConversationID

@@ -116,6 +116,18 @@ package final class ClientCore: Sendable {
         return try result.get()
     }
 
+    /// How long a profile is good for, in seconds.
+    static let profileLifetime: TimeInterval = 3600
+
+    /// Asks for profiles and keeps them.
+    func fetchPeople(_ users: [UserID]) async throws(ChatError) {
+        let body = try await request(.users(users))
+        var reader = try JSONReader(body)
+        let profiles = try [UserProfile](from: &reader)
+        let now = clock()
+        try await store.write { try $0.save(profiles, of: users, now: now) }
+    }
+
     private let currency = Mutex(Currency())
 
     private struct Currency {

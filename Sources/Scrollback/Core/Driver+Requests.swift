@@ -101,7 +101,10 @@ extension Driver {
                     learn([id])
                 }
                 core.events.send(.conversation(id, isDeleted: isDeleted))
-            case .user: break
+            case .user(let profile):
+                let now = now
+                try await core.store.write { try $0.save([profile], of: [profile.id], now: now) }
+                core.changes.changedPeople()
             case .resync: try await passAgain()
             }
         } catch {

@@ -54,6 +54,8 @@ public final class Timeline: Sendable {
     public struct View: Sendable {
         /// Oldest first.
         public var items: [Item]
+        /// Who wrote the messages, as far as this device knows their profiles.
+        public var people: [UserID: UserProfile]
         /// The first message the reader has not read, where it is in the window.
         public var firstUnread: MessageID?
         /// Whether the newest message there is, is in the window.
@@ -71,6 +73,9 @@ public final class Timeline: Sendable {
         var visible: SeqRange?
         var fill = GapFill()
         var isSeeking = false
+        var isFetchingPeople = false
+        /// Profiles are not asked for before then: they could not be had.
+        var peopleAfter = Date.distantPast
         /// What was shown last.
         var snapshot: TimelineSnapshot?
         /// The places that are shown, or will be when somebody looks again.
@@ -174,6 +179,7 @@ public final class Timeline: Sendable {
                     switch work {
                     case .fill(let gap): group.addTask { await self.fill(gap) }
                     case .seek(let point): group.addTask { await self.seek(point) }
+                    case .fetch(let people): group.addTask { await self.fetch(people) }
                     case nil: break
                     }
                 }
@@ -189,16 +195,19 @@ public final class Timeline: Sendable {
     private enum Work {
         case fill(GapRequest)
         case seek(HistoryPoint)
+        case fetch([UserID])
     }
 
     /// Reads the window from one snapshot, and finds what to ask for next.
     private func read() async throws(ChatError) -> (View, Work?) {
         let (window, visible) = state.withLock { ($0.window, $0.visible) }
         let (id, user, size) = (conversation.id, core.user, size)
-        let snapshot = try await core.store.read { reader in
-            try TimelineSnapshot(window, size: size, visible: visible, of: id, user, reader)
-        }
         let now = core.clock()
+        let snapshot = try await core.store.read { reader in
+            try TimelineSnapshot(
+                window, size: size, visible: visible, peopleSince: now - ClientCore.profileLifetime, of: id, user,
+                reader)
+        }
         return state.withLock { state in
             // Unless the screen has moved it meanwhile.
             if state.window == window { state.window = snapshot.window }
@@ -210,6 +219,9 @@ public final class Timeline: Sendable {
                 work = .seek(point)
             } else if case .ask(let request) = state.fill.next(snapshot.wanted, now: now) {
                 work = .fill(request)
+            } else if !snapshot.people.wanted.isEmpty, !state.isFetchingPeople, now >= state.peopleAfter {
+                state.isFetchingPeople = true
+                work = .fetch(Array(snapshot.people.wanted.sorted().prefix(ClientRequest.maximumUsers)))
             }
             return (snapshot.view(loading: state.fill.inFlight?.gap), work)
         }
@@ -230,6 +242,21 @@ public final class Timeline: Sendable {
             try? await Task.sleep(for: .seconds(1))
         }
         lookAgain()
+    }
+
+    private func fetch(_ people: [UserID]) async {
+        var hasFailed = false
+        do {
+            try await core.fetchPeople(people)
+        } catch {
+            hasFailed = true
+        }
+        let now = core.clock()
+        state.withLock { state in
+            state.isFetchingPeople = false
+            if hasFailed { state.peopleAfter = now + 10 }
+        }
+        if !hasFailed { lookAgain() }
     }
 
     /// Asks the server for a point that the device does not know.
