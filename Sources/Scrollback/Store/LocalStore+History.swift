@@ -45,7 +45,8 @@ extension LocalReader {
         switch point {
         case .latest: return .between(log.head)
         case .earliest: return .between(log.firstSeq - 1)
-        case .seq(let seq): return .at(seq)
+        // Outside of the log there is nothing to tell one place from another, and the last one has none after it.
+        case .seq(let seq): return .at(min(max(seq, log.firstSeq - 1), log.head + 1))
         case .id(let id):
             let seq = try Seq.fetchOne(
                 db.cachedStatement(sql: "SELECT seq FROM message WHERE conversation = ? AND id = ?"),

@@ -149,7 +149,8 @@ struct PageReader {
         case .earliest: return .between(state.firstSeq - 1)
         case .seq(let seq):
             guard seq >= 1 else { throw ChatError.invalidParameter(parameter, "must be seq:1 or above") }
-            return .at(seq)
+            // Above the head there is nothing to tell one place from another, and the largest has none after it.
+            return .at(min(seq, state.head + 1))
         case .id(let id):
             guard let found = try store.message(id, in: row.number), access.visible.contains(found.seq) else {
                 throw ChatError(
