@@ -108,15 +108,23 @@ import Testing
         #expect(read.json.int("seq") == 1)
     }
 
-    @Test func `Nesting is taken to 64 and refused beyond`() async throws {
+    @Test func `An application's JSON may be nested 32 deep, a body 64`() async throws {
         let path = "/v1/conversations/group:crew/messages"
         func body(_ depth: Int) -> String {
-            let nested = String(repeating: "[", count: depth - 2) + String(repeating: "]", count: depth - 2)
+            let nested = String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1)
             return #"{"id":"\#(UUID())","type":"command","content":{"x":\#(nested)}}"#
         }
-        #expect(try await world.alice.call("POST", path, body(64)).status == 201)
-        let refused = try await world.alice.call("POST", path, body(65))
-        #expect(refused.status == 400 && refused.code == "malformed", "\(refused)")
+        let taken = try await world.alice.call("POST", path, body(32))
+        #expect(taken.status == 201)
+        // Whatever it travels in can be read again.
+        let seq = try #require(taken.json.int("seq"))
+        #expect(try await world.bob.call("GET", "\(path)?around=seq:\(seq)").status == 200)
+        for depth in [33, 63] {
+            let refused = try await world.alice.call("POST", path, body(depth))
+            #expect(refused.status == 422 && refused.json.string("parameter") == "content", "\(refused)")
+        }
+        let malformed = try await world.alice.call("POST", path, body(64))
+        #expect(malformed.status == 400 && malformed.code == "malformed", "\(malformed)")
     }
 
     @Test func `Bytes that are not UTF-8 are malformed`() async throws {
