@@ -112,7 +112,7 @@ import Testing
         let path = "/v1/conversations/group:crew/messages"
         func body(_ depth: Int) -> String {
             let nested = String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1)
-            return #"{"id":"\#(UUID())","type":"command","content":{"x":\#(nested)}}"#
+            return #"{"id":"\#(UUID())","type":"app:deep","content":{"x":\#(nested)}}"#
         }
         let taken = try await world.alice.call("POST", path, body(32))
         #expect(taken.status == 201)
