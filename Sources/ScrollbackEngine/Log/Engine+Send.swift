@@ -96,13 +96,14 @@ extension Transaction {
             var append = Append(
                 conversation: id, sender: Caller(user: message.sender, isAdmin: true), submission: message.submission)
             append.submission.attributes.traits.countsUnread = false
-            let id = message.submission.id
-            let known = try seen[id] ?? store.message(id, in: row.number).map { ($0.sender, $0.digest) }
-            seen[id] = (message.sender, append.digest)
+            let messageID = message.submission.id
+            let known =
+                try seen[messageID] ?? store.message(messageID, in: row.number).map { ($0.sender, $0.digest) }
+            seen[messageID] = (message.sender, append.digest)
             if let known {
                 guard known == (message.sender, append.digest) else {
                     throw ChatError(
-                        .conflict, "the id \(message.submission.id) is another message's already", parameter: "id")
+                        .conflict, "the id \(messageID) is another message's already", parameter: "id")
                 }
                 report.skipped += 1
                 continue
@@ -111,14 +112,14 @@ extension Transaction {
             guard time.millisecond >= newest.millisecond else {
                 throw ChatError(
                     .outOfOrder,
-                    "message \(message.submission.id) of \(message.sentAt.iso8601) is older than the newest of \(id), of "
+                    "message \(messageID) of \(message.sentAt.iso8601) is older than the newest of \(id), of "
                         + "\(newest.date.iso8601): it would have to go before it", parameter: "sentAt")
             }
             guard message.sentAt.timeIntervalSince1970 >= 0 else {
-                throw ChatError.invalidParameter("sentAt", "of message \(message.submission.id) lies before 1970")
+                throw ChatError.invalidParameter("sentAt", "of message \(messageID) lies before 1970")
             }
             guard time <= now else {
-                throw ChatError.invalidParameter("sentAt", "of message \(message.submission.id) lies in the future")
+                throw ChatError.invalidParameter("sentAt", "of message \(messageID) lies in the future")
             }
             newest = newest.advanced(to: time)
             fresh.append(append)

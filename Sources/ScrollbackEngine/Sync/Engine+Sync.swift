@@ -23,7 +23,9 @@ extension Engine {
         let moved = try store.moved
         return try store.read { store in
             var pass = try cursor.pass ?? .init(moved: moved, userRev: store.user(caller.user)?.rev ?? 0, below: .max)
-            let candidates = try conversations(of: caller.user, in: store)
+            let conversations = try conversations(of: caller.user, in: store)
+            let candidates =
+                conversations
                 .filter { candidate in
                     candidate.row.moved <= pass.moved && candidate.row.moved < pass.below
                         && (candidate.follows && candidate.row.moved > cursor.moved
@@ -46,6 +48,13 @@ extension Engine {
             }
             let isDone = count == candidates.count
             if isDone {
+                // What they left and what has moved since is in no later pass: that they left is said here.
+                for candidate in conversations
+                where !candidate.follows && candidate.row.moved > pass.moved && candidate.userRev > cursor.userRev {
+                    if let head = try headOrTombstone(of: candidate.row, candidate.member, for: caller, in: store) {
+                        heads.append(head)
+                    }
+                }
                 cursor = SyncCursor(generation: self.store.generation, moved: pass.moved, userRev: pass.userRev)
             } else {
                 pass.below = candidates[count - 1].row.moved

@@ -88,6 +88,69 @@ struct RemovalTests {
         #expect(try world.page(of: open, by: "bob").texts == ["again", "before"])
     }
 
+    @Test("History 11: who is put out of a private channel alone hears nothing after it, by any door")
+    func fromAPrivateChannel() throws {
+        let world = try World()
+        let (open, secret) = (
+            ConversationID.community("c", channel: "open"), ConversationID.community("c", channel: "secret")
+        )
+        try world.make(.community("c"), members: ["alice", "bob"])
+        try world.put(open)
+        try world.put(secret, .init(isPrivate: true, members: ["alice", "bob"]))
+        let doors = Doors(world)
+        let (phone, tablet) = (doors.device("bob"), doors.device("bob", "tablet"))
+        for device in [phone, tablet] { device.request(.subscribe([open, secret])) }
+        for id in [open, secret] { try world.send("before", to: id, by: "alice") }
+        let state = try world.head(secret, "bob").state
+        let cursor = try world.pass(by: "bob").cursor
+        try world.leave(secret, "bob")
+        let left = try world.pass(cursor, by: "bob")
+        #expect(left.heads.map(\.isMember) == [false])
+
+        world.clock.advance(by: 60)
+        let after = world.submission("after", mentions: .everyone(also: ["bob"]))
+        try world.send(after, to: secret, by: "alice")
+        try world.send(world.submission(type: .command), to: secret, by: "alice")
+        try world.put(secret, .init(name: "secret name"))
+        world.engine.hub.announceMovedChannels()
+        let bob = Caller(user: "bob")
+        let again = doors.device("bob", "a new one")
+        for device in [phone, tablet, again] {
+            #expect(try device.texts == (device === again ? [] : ["before", "before"]))
+        }
+        let heard = try phone.events + tablet.events + again.events
+        #expect(
+            !"\(heard)".contains("secret name")
+                && !heard.contains { if case .head(secret, _, _, _, _) = $0 { true } else { false } })
+
+        // By no door that he may knock at himself.
+        #expect(try phone.error(phone.request(.subscribe([secret])))?.code == .notMember)
+        #expect(try phone.error(phone.request(.send(secret, world.submission("x"))))?.code == .notMember)
+        let page = try world.page(of: secret, by: "bob")
+        #expect(page.texts == ["before"])
+        #expect((page.state.head, page.state.n, page.newer) == (1, 1, nil))
+        #expect(
+            try world.page(HistoryQuery(.earliest, limit: 9, filter: .mentionsMe), of: secret, by: "bob").texts == [])
+        #expect(refusal { _ = try world.engine.message(after.id, in: secret, by: bob) }?.code == .unknownMessage)
+        #expect(
+            refusal { _ = try world.page(.around(.id(after.id), before: 1, after: 1), of: secret, by: "bob") }?.code
+                == .unknownMessage)
+        let recents = try world.engine.recents(kind: .community, limit: 9, cursor: nil, by: bob).heads
+        #expect(recents.map(\.lastMessage?.text) == ["before", "before"])
+        #expect(recents.first { $0.conversation == secret }?.unread == 0)
+        let head = try world.head(secret, "bob")
+        #expect((head.state.head, head.isMember, head.unread, head.mentions) == (1, false, 0, 0))
+        let position = LogPosition(conversation: secret, epoch: state.epoch, view: state.view, seq: 0, rev: 0)
+        #expect(try world.engine.syncLogs([position], by: bob)[0].result.get().page.texts == ["before"])
+        #expect(try world.pass(left.cursor, by: "bob").heads.isEmpty)
+        #expect(refusal { _ = try world.engine.members(of: secret, after: nil, limit: 9, by: bob) }?.code == .forbidden)
+
+        // The rest of the community goes on for him.
+        try world.send("still heard", to: open, by: "alice")
+        for device in [phone, tablet] { #expect(try device.texts == ["before", "before", "still heard"]) }
+        #expect(try world.page(of: open, by: "bob").texts == ["still heard", "before"])
+    }
+
     @Test("History 11: who heard a group that was deleted hears nothing of another one of its name")
     func remade() throws {
         let world = try World()

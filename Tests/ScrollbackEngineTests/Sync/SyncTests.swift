@@ -248,6 +248,21 @@ struct SyncTests {
         #expect(names(try world.pass(cursor, by: "bob").heads) == ["group:g"])
     }
 
+    @Test("History 11: that somebody left is heard, though it goes on there while their pass is under way")
+    func leftDuringAPass() throws {
+        let world = try World()
+        for index in 1...3 { try world.make(.group(Identifier(known: "g\(index)")), members: ["alice", "bob"]) }
+        let before = try world.pass(by: "bob").cursor
+        try world.leave(.group("g1"), "bob")
+        for index in 2...3 { try world.send(to: .group(Identifier(known: "g\(index)")), by: "alice") }
+        let first = try world.engine.syncWindow(cursor: before, limit: 1, by: Caller(user: "bob"))
+        try world.send("not for bob", to: .group("g1"), by: "alice")
+        let rest = try world.pass(first.cursor, by: "bob")
+        #expect(names(first.heads + rest.heads) == ["group:g3", "group:g2", "group:g1"])
+        #expect(rest.heads.last?.isMember == false && rest.heads.last?.state.head == 0)
+        #expect(try world.pass(rest.cursor, by: "bob").heads.isEmpty)
+    }
+
     @Test("Heads with long newest messages come in windows a slow line can carry, and each once")
     func longHeads() throws {
         let world = try World()

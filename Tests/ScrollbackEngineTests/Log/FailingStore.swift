@@ -1,0 +1,39 @@
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+
+/// A store in memory that fails when it is told to.
+final class FailingStore: MessageStore {
+    enum Failure { case commit, full }
+    struct Broken: Error {}
+
+    private let base = MemoryStore(generation: 0xBAD)
+    /// What becomes of the next transactions; nothing for one that goes well.
+    let failures = Mutex<[Failure?]>([])
+    /// A message that can't be inserted.
+    let badID = Mutex<MessageID?>(nil)
+    let attempts = Mutex(0)
+
+    var generation: UInt64 { base.generation }
+    var moved: Int64 { get throws { base.moved } }
+    var newest: Timetoken { get throws { base.newest } }
+
+    func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer { try base.read(body) }
+
+    func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {
+        attempts.withLock { $0 += 1 }
+        return try base.write { writer, commit in
+            let answer = try body(writer, commit)
+            let failure: Failure? = failures.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+            if failure == .full { throw ChatError(.storageFull, "the disk is full") }
+            if failure == .commit { throw Broken() }
+            // Checked at the commit, as a constraint may be: the job itself went well.
+            if let bad = badID.withLock({ $0 }), let row = try writer.conversation(.group("g")),
+                try writer.message(bad, in: row.number) != nil
+            {
+                throw Broken()
+            }
+            return answer
+        }
+    }
+}

@@ -1,0 +1,312 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+/// Random programs, beside a plain list of who said what and who was there: what devices that were away hear in their
+/// passes, what connected ones hear at once, and what everybody can get by every door.
+///
+/// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
+@Suite("Sync of random programs")
+struct SyncSearchTests {
+    @Test("No pass misses what moved before it, and nobody hears or reads what was said while they were out")
+    func search() throws {
+        for seed in Seeds.count(150) {
+            let program = try SyncProgram(seed: seed)
+            if let violation = try program.run() {
+                Issue.record("\(violation)\nReplay: SCROLLBACK_SEED=\(seed) swift test --filter SyncSearchTests")
+                return
+            }
+        }
+    }
+}
+
+/// What a device that only asks knows, and what it must know when its pass ends.
+private struct Copy {
+    var cursor: String?
+    var known: [ConversationID: ConversationHead] = [:]
+    /// The heads as they were when the pass began, and the last commit.
+    var due: Due?
+}
+
+private struct Due {
+    var heads: [ConversationID: ConversationHead]
+    var moved: Int64
+    /// What they had changed themselves.
+    var userRev: Int64
+}
+
+private final class SyncProgram {
+    private static let people: [UserID] = ["alice", "bob", "carol", "dave"]
+
+    private let world: World
+    private let model: SyncModel
+    private var random: SplitMix64
+    private var copies: [UserID: Copy] = [:]
+    private var devices: [UserID: Device] = [:]
+    private var imports: [ConversationID: [ImportedMessage]] = [:]
+    private var steps: [String] = []
+    private var lastText = 0
+
+    init(seed: UInt64) throws {
+        random = SplitMix64(seed: seed)
+        world = try World()
+        model = SyncModel()
+        for group in SyncModel.groups {
+            try world.make(group, members: ["alice", "bob"])
+            for user: UserID in ["alice", "bob"] { model.join(group, user) }
+        }
+        try world.make(SyncModel.city, members: ["alice", "bob", "carol"])
+        try world.put(SyncModel.open)
+        try world.put(SyncModel.secret, .init(isPrivate: true, members: ["alice", "bob"]))
+        for user: UserID in ["alice", "bob", "carol"] { model.joinCity(user) }
+        for user: UserID in ["alice", "bob"] { model.join(SyncModel.secret, user) }
+        let doors = Doors(world)
+        for user in Self.people {
+            copies[user] = Copy()
+            devices[user] = doors.device(user.text)
+        }
+    }
+
+    func run() throws -> String? {
+        for _ in 0..<60 {
+            if random.chance(30) { world.clock.advance(by: random.pick([0.001, 0.3, -0.3, 60, -3_600])) }
+            if let found = try step() ?? doors(random.pick(SyncModel.logs), random.pick(Self.people)) {
+                return report(found)
+            }
+        }
+        for user in Self.people {
+            // What was under way ends, and one more pass has the rest.
+            for _ in 0..<2 {
+                repeat { if let found = try window(user) { return report(found) } } while copies[user]?.due != nil
+            }
+            for log in SyncModel.logs {
+                if let found = try doors(log, user) {
+                    return report(found)
+                }
+            }
+            let heard = try devices[user]?.messages.filter {
+                SyncModel.streams.contains($0.conversation.absolute(for: user))
+            }
+            if heard?.map({ $0.text ?? "" }) != model.heard[user] ?? [] {
+                return report("\(user)'s device heard \(heard?.map(\.text) ?? []), not \(model.heard[user] ?? [])")
+            }
+        }
+        return nil
+    }
+
+    private func report(_ violation: String) -> String { violation + "\n  " + steps.joined(separator: "\n  ") }
+
+    private func step() throws -> String? {
+        let user = random.pick(Self.people)
+        let log = random.pick(SyncModel.logs)
+        switch random.below(20) {
+        case 0, 1: try toggle(random.pick(SyncModel.groups + [SyncModel.secret]), user)
+        case 2: try toggleCity(user)
+        case 3: try rename(random.pick(SyncModel.groups))
+        case 4: try importSome(random.pick(SyncModel.groups))
+        case 5: return try importAgain(random.pick(SyncModel.groups))
+        case 6: return try foreignID(log, user)
+        case 7: try remake(SyncModel.groups[1])
+        case 8, 9: try read(log, user)
+        case 10, 11, 12, 13: return try window(user)
+        default: try send(log, user)
+        }
+        return nil
+    }
+
+    // MARK: What people do
+
+    private func text() -> String {
+        lastText += 1
+        return "\(lastText)"
+    }
+
+    private func send(_ log: ConversationID, _ user: UserID) throws {
+        let submission = world.submission(text())
+        let error = refusal { try world.send(submission, to: log, by: user) }
+        steps.append("\(user) sends \(lastText) to \(log)\(error.map { ": \($0.code)" } ?? "")")
+        guard (error == nil) == model.isMember(log, user) else {
+            throw error ?? ChatError(.internalError, "\(user) sent")
+        }
+        if error == nil { model.say(submission, in: log, by: user) }
+    }
+
+    private func read(_ log: ConversationID, _ user: UserID) throws {
+        guard model.isMember(log, user), let seq = model.visible(log, user).max() else { return }
+        steps.append("\(user) reads \(log) to \(seq)")
+        try world.read(log, to: Seq(random.below(Int(seq))) + 1, by: user)
+    }
+
+    private func toggle(_ log: ConversationID, _ user: UserID) throws {
+        let isMember = model.isMember(log, user)
+        guard isMember || log != SyncModel.secret || model.isMember(SyncModel.open, user) else { return }
+        steps.append("\(user) \(isMember ? "leaves" : "joins") \(log)")
+        if isMember { try world.leave(log, user) } else { try world.join(log, user) }
+        if isMember { model.leave(log, user) } else { model.join(log, user) }
+    }
+
+    private func toggleCity(_ user: UserID) throws {
+        let isMember = model.isMember(SyncModel.open, user)
+        steps.append("\(user) \(isMember ? "leaves" : "joins") the community")
+        if isMember { try world.leave(SyncModel.city, user) } else { try world.join(SyncModel.city, user) }
+        if isMember { model.leaveCity(user) } else { model.joinCity(user) }
+    }
+
+    private func rename(_ log: ConversationID) throws {
+        steps.append("\(log) gets another name")
+        try world.put(log, .init(name: text()))
+    }
+
+    private func remake(_ log: ConversationID) throws {
+        let members = Self.people.filter { _ in random.chance(50) }
+        steps.append("\(log) is deleted and made again with \(members)")
+        try world.delete(log)
+        try world.make(log, members: members)
+        model.remake(log, members)
+        imports[log] = nil
+    }
+
+    private func importSome(_ log: ConversationID) throws {
+        // Later than all that was said, however the clock went.
+        world.clock.set(max(world.clock.now, try world.store.newest.date) + 1)
+        let batch = (0...random.below(3)).map { _ in
+            world.said(text(), by: random.pick(Self.people), at: world.clock.now)
+        }
+        steps.append("import into \(log) of \(batch.map { "\($0.sender)'s" })")
+        try world.importHistory(batch, into: log)
+        imports[log, default: []] += batch
+        for message in batch { model.add(message.submission, in: log, by: message.sender) }
+        for sender in Set(batch.map(\.sender)) where !model.isMember(log, sender) {
+            model.join(log, sender, sinceBeginning: true)
+        }
+    }
+
+    /// History 22: an import run again is a quiet success, and older messages before the head are refused.
+    private func importAgain(_ log: ConversationID) throws -> String? {
+        guard let known = imports[log], let sender = known.first?.sender else { return nil }
+        steps.append("import into \(log) again")
+        let (head, moved) = (model.entries[log]?.count ?? 0, try world.store.moved)
+        let before = try world.store.read { try $0.conversation(log) }
+        let report = try world.importHistory(known, into: log)
+        if report != ImportReport(imported: 0, skipped: known.count, head: Seq(head)) {
+            return "the import into \(log) run again reports \(report), and the head is \(head)"
+        }
+        if try world.store.read({ try $0.conversation(log) }) != before {
+            return "the import into \(log) run again changed the conversation, between commit \(moved) and now"
+        }
+        let old = world.said("old", by: sender, at: Date(timeIntervalSince1970: 1_400_000_000))
+        let error = refusal { try world.importHistory(known + [old], into: log) }
+        return error?.code == .outOfOrder
+            ? nil : "an old message before the head of \(log): \(error.map { "\($0)" } ?? "taken")"
+    }
+
+    /// History 7: somebody's id used again, by them or by somebody else, changes nothing.
+    private func foreignID(_ log: ConversationID, _ user: UserID) throws -> String? {
+        guard let entries = model.entries[log], !entries.isEmpty else { return nil }
+        let entry = random.pick(entries)
+        let isRetry = random.chance(40)
+        let submission = isRetry ? entry.submission : world.submission("not mine", id: entry.submission.id)
+        steps.append("\(user) sends to \(log) with the id of \(entry.text), by \(entry.sender)")
+        let row = { [world] in
+            try world.store.read { store in
+                try store.conversation(log).map { ($0, try store.message(entry.submission.id, in: $0.number)) }
+            }
+        }
+        let before = try row()
+        var result: SendResult?
+        let error = refusal { result = try world.send(submission, to: log, by: user) }
+        let after = try row()
+        guard after?.0 == before?.0, after?.1 == before?.1, after?.1?.sender == entry.sender else {
+            return "message \(entry.text) of \(log) or its conversation changed"
+        }
+        if isRetry, user == entry.sender {
+            return result?.outcome == .duplicate ? nil : "\(user)'s retry: \(error.map { "\($0)" } ?? "no duplicate")"
+        }
+        return error == nil || model.isMember(log, user) && error?.code != .conflict
+            ? "\(user) with \(entry.sender)'s id: \(error.map { "\($0)" } ?? "taken")" : nil
+    }
+
+    // MARK: What devices hear
+
+    private func heads(of user: UserID) throws -> [ConversationID: ConversationHead] {
+        var heads: [ConversationID: ConversationHead] = [:]
+        for log in SyncModel.logs {
+            do { heads[log] = try world.head(log, user) } catch let error as ChatError where error.status == 404 {}
+        }
+        return heads
+    }
+
+    private func rev(of user: UserID) throws -> Int64 { try world.store.read { try $0.user(user)?.rev ?? 0 } }
+
+    /// One window of somebody's pass; at its end they must know what had moved when it began.
+    private func window(_ user: UserID) throws -> String? {
+        guard var copy = copies[user] else { return nil }
+        let due = try copy.due ?? Due(heads: heads(of: user), moved: world.store.moved, userRev: rev(of: user))
+        let limit = random.pick([1, 2, 3, 100])
+        let window = try world.engine.syncWindow(cursor: copy.cursor, limit: limit, by: Caller(user: user))
+        steps.append(
+            "\(user) hears of \(window.heads.map { "\($0.conversation) to \($0.state.head)\($0.isMember ? "" : ", left")" })"
+                + (window.isDone ? ", and that is all" : ""))
+        for head in window.heads {
+            let log = head.conversation.absolute(for: user)
+            copy.known[log] = head
+            if let last = head.lastMessage, !model.visible(log, user).contains(last.seq) {
+                return "\(user) hears of message \(last.seq) of \(log), which is not theirs to see"
+            }
+        }
+        copy.cursor = window.cursor
+        copy.due = window.isDone ? nil : due
+        copies[user] = copy
+        guard window.isDone else { return nil }
+        for log in SyncModel.logs {
+            if let found = try difference(in: log, user, due) { return "after the pass, " + found }
+        }
+        return nil
+    }
+
+    /// Whether somebody's copy has not what was there to be heard.
+    ///
+    /// What moved while the pass went on is in the next one; but that they are out they hear in this one, since no later
+    /// commit is their business. What they changed meanwhile is in the next one too.
+    private func difference(in log: ConversationID, _ user: UserID, _ due: Due) throws -> String? {
+        let known = copies[user]?.known[log]
+        let now = try heads(of: user)[log]
+        let moved = try world.store.read { try $0.conversation(log)?.moved ?? 0 }
+        guard let head = due.heads[log] else {
+            return known?.isMember == true && now == nil && moved <= due.moved
+                ? "\(user) believes to be in \(log)" : nil
+        }
+        guard try rev(of: user) == due.userRev, now?.state.epoch == head.state.epoch else { return nil }
+        if head.isMember {
+            guard moved <= due.moved, now == head, known != head else { return nil }
+        } else {
+            guard known?.isMember != false || known?.state.head != head.state.head else { return nil }
+        }
+        return "\(user) knows \(log) as \(known.map { "\($0)" } ?? "nothing"), and it is \(head)"
+    }
+
+    /// Every door gives somebody what they may see, and nothing else.
+    private func doors(_ log: ConversationID, _ user: UserID) throws -> String? {
+        let visible = model.visible(log, user)
+        let caller = Caller(user: user)
+        let position = LogPosition(conversation: log, epoch: Epoch(rawValue: 0), view: 0, seq: 0, rev: 0)
+        var doors: [(String, Set<Seq>)] = []
+        if model.hasStanding(log, user) {
+            doors.append(("history", Set(try world.page(of: log, by: user).seqs)))
+            doors.append(("sync", Set(try world.engine.syncLogs([position], by: caller)[0].result.get().page.seqs)))
+        } else if let error = refusal({ _ = try world.page(of: log, by: user) }) {
+            guard error.code == .unknownConversation else { return "\(user) is told \(error) of \(log)" }
+            doors.append(("history", []))
+        }
+        let ids = (model.entries[log] ?? []).enumerated().filter { _, entry in
+            refusal { _ = try world.engine.message(entry.submission.id, in: log, by: caller) } == nil
+        }
+        doors.append(("message", Set(ids.map { Seq($0.offset) + 1 })))
+        for (door, found) in doors where found != visible {
+            return "\(user) gets \(found.sorted()) of \(log) by \(door), not \(visible.sorted())"
+        }
+        return nil
+    }
+}
