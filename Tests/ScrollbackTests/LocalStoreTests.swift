@@ -120,6 +120,32 @@ struct LocalStoreTests {
         try LocalStore(directory: folder, user: "alice").close()
     }
 
+    @Test("Whoever asks a store that is closed, in memory or on disk, hears that it is")
+    func closed() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for directory in [nil, folder] {
+            let store = try LocalStore(directory: directory, user: "alice")
+            // Some before, some while, some after it is closed: all of them get an answer.
+            await withTaskGroup(of: Void.self) { group in
+                for number in 0..<200 {
+                    group.addTask {
+                        do {
+                            if number == 100 { try store.close() }
+                            _ = try await store.read { try $0.recents(limit: 1) }
+                            _ = try await store.write { try $0.apply([.head(head(Seq(number)))]) }
+                        } catch {
+                            #expect((error as? ChatError)?.code == .closed, "\(error)")
+                        }
+                    }
+                }
+            }
+            let error = await #expect(throws: ChatError.self) { try await store.read { _ = try $0.recents(limit: 1) } }
+            #expect(error?.code == .closed)
+            await #expect(throws: ChatError.self) { try await store.write { _ = try $0.apply([]) } }
+        }
+    }
+
     // MARK: Makers
 
     private func apply(_ input: LogInput) async throws {

@@ -2,6 +2,7 @@ package import Foundation
 import GRDB
 package import ScrollbackModel
 import StoreFiles
+import Synchronization
 
 /// What one device keeps of one user's conversations: messages, gaps, the outbox, read state.
 ///
@@ -10,6 +11,7 @@ import StoreFiles
 package final class LocalStore: Sendable {
     let database: any DatabaseWriter
     private let lock: DirectoryLock?
+    private let hasClosed = Atomic<Bool>(false)
     package let user: UserID
 
     /// Opens the store in a directory, or in memory without one.
@@ -68,6 +70,7 @@ package final class LocalStore: Sendable {
     private static let fileName = "client.sqlite"
 
     package func close() throws {
+        hasClosed.store(true, ordering: .releasing)
         try database.close()
         lock?.release()
     }
@@ -92,12 +95,25 @@ package final class LocalStore: Sendable {
         do {
             return try readSynchronously(body)
         } catch {
-            throw Self.failure(error)
+            throw self.failure(error)
         }
     }
 
     private func readSynchronously<Answer>(_ body: (LocalReader) throws -> Answer) throws -> Answer {
-        try database.read { db in try body(LocalReader(db: db, user: user)) }
+        try database.unsafeRead { db in
+            try Self.checkOpen(db)
+            var answer: Result<Answer, any Error>?
+            try db.inTransaction(.deferred) {
+                answer = .success(try body(LocalReader(db: db, user: user)))
+                return .commit
+            }
+            return try (answer ?? .failure(ClientCore.closed)).get()
+        }
+    }
+
+    /// GRDB lends out a connection that was closed meanwhile, and SQLite crashes on it.
+    private static func checkOpen(_ db: Database) throws(ChatError) {
+        if db.sqliteConnection == nil { throw ClientCore.closed }
     }
 
     /// Changes in one transaction.
@@ -108,15 +124,27 @@ package final class LocalStore: Sendable {
     ) async throws(ChatError) -> Answer {
         let user = user
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
-            database.asyncWrite(
-                { db in try body(LocalWriter(reader: LocalReader(db: db, user: user))) },
-                completion: { _, result in continuation.resume(returning: result.mapError(Self.failure)) })
+            database.asyncWriteWithoutTransaction { db in
+                var answer: Result<Answer, ChatError> = .failure(ClientCore.closed)
+                do {
+                    try Self.checkOpen(db)
+                    try db.inTransaction(.immediate) {
+                        answer = .success(try body(LocalWriter(reader: LocalReader(db: db, user: user))))
+                        return .commit
+                    }
+                } catch {
+                    answer = .failure(self.failure(error))
+                }
+                continuation.resume(returning: answer)
+            }
         }
         return try result.get()
     }
 
-    private static func failure(_ error: any Error) -> ChatError {
-        error as? ChatError ?? ChatError(.localStorage, "the local store failed", cause: error)
+    private func failure(_ error: any Error) -> ChatError {
+        if let error = error as? ChatError { return error }
+        if hasClosed.load(ordering: .acquiring) { return ClientCore.closed }
+        return ChatError(.localStorage, "the local store failed", cause: error)
     }
 }
 

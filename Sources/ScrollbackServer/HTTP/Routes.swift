@@ -33,8 +33,11 @@ func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequest
     let router = Router(context: BasicRequestContext.self)
     router.add(middleware: ProblemMiddleware(routes: routes, metrics: scope.metrics))
     for route in routes {
-        router.on(RouterPath(route.path), method: route.method) { request, context in
-            try await route.handler(scope, request, context)
+        // Whatever can be got has a HEAD (RFC 9110 section 9.3.2).
+        for method in route.method == .get ? [.get, .head] : [route.method] {
+            router.on(RouterPath(route.path), method: method) { request, context in
+                try await route.handler(scope, request, context)
+            }
         }
     }
     return router
@@ -53,7 +56,9 @@ extension [Route] {
             // A path with a word where another has a name stands before it, as in the router.
             let literals = template.count { !$0.hasPrefix("{") }
             if literals > found.literals { found = (literals, []) }
-            if literals == found.literals { found.methods.insert(route.method) }
+            guard literals == found.literals else { continue }
+            found.methods.insert(route.method)
+            if route.method == .get { found.methods.insert(.head) }
         }
         return found.methods
     }
@@ -91,7 +96,11 @@ private struct ProblemMiddleware: RouterMiddleware {
         }
         if response.status.code >= 500 { metrics.failedRequests.add(1) }
         // What answers HEAD has no body (RFC 9110 section 9.3.2): the next answer would be taken to begin with it.
-        if request.method == .head { response.body = .init() }
+        if request.method == .head {
+            let length = response.body.contentLength
+            response.body = .init()
+            if let length { response.headers[.contentLength] = String(length) }
+        }
         if request.headers[.connection]?.lowercased() == "close" { response.headers[.connection] = "close" }
         return response
     }

@@ -13,10 +13,11 @@ import Testing
     // MARK: Methods and bodies
 
     @Test(arguments: [
-        ("/v1/me", "GET"), ("/v1/users/fetch", "POST"), ("/v1/users/bob", "GET, PUT"),
+        ("/v1/me", "GET, HEAD"), ("/v1/users/fetch", "POST"), ("/v1/users/bob", "GET, HEAD, PUT"),
         ("/v1/users/bob/tokens", "DELETE"),
-        ("/v1/conversations", "GET"), ("/v1/conversations/group:crew", "DELETE, GET, PUT"),
-        ("/v1/conversations/group:crew/messages", "GET, POST"), ("/v1/connect", "GET"), ("/healthz", "GET"),
+        ("/v1/conversations", "GET, HEAD"), ("/v1/conversations/group:crew", "DELETE, GET, HEAD, PUT"),
+        ("/v1/conversations/group:crew/messages", "GET, HEAD, POST"), ("/v1/connect", "GET, HEAD"),
+        ("/healthz", "GET, HEAD"),
     ])
     func `A method that a path does not have is 405 and says which there are`(path: String, allowed: String)
         async throws
@@ -32,8 +33,13 @@ import Testing
 
     @Test func `What answers HEAD has no body, and the connection goes on`() async throws {
         let connection = try await RawConnection(world.server)
-        connection.write("HEAD /v1/me HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        #expect(try await connection.read(through: "\r\n\r\n").hasPrefix("HTTP/1.1 405"))
+        for (path, status) in [("/v1/users/fetch", 405), ("/v1/me", 401), ("/healthz", 200)] {
+            connection.write("HEAD \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+            let head = try await connection.read(through: "\r\n\r\n")
+            #expect(head.hasPrefix("HTTP/1.1 \(status)"), "\(path) \(head)")
+            #expect(status != 200 || head.lowercased().contains("content-length: 15\r\n"), "\(head)")
+        }
+        connection.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(try await connection.answer().body == #"{"status":"ok"}"#)
     }
 
@@ -109,7 +115,7 @@ import Testing
     }
 
     @Test func `An application's JSON may be nested 32 deep, a body 64`() async throws {
-        let path = "/v1/conversations/group:crew/messages"
+        let path = "/v1/conversations/direct:carol/messages"
         func body(_ depth: Int) -> String {
             let nested = String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1)
             return #"{"id":"\#(UUID())","type":"app:deep","content":{"x":\#(nested)}}"#
@@ -118,7 +124,9 @@ import Testing
         #expect(taken.status == 201)
         // Whatever it travels in can be read again.
         let seq = try #require(taken.json.int("seq"))
-        #expect(try await world.bob.call("GET", "\(path)?around=seq:\(seq)").status == 200)
+        #expect(
+            try await world.carol.call("GET", "/v1/conversations/direct:alice/messages?around=seq:\(seq)").status == 200
+        )
         for depth in [33, 63] {
             let refused = try await world.alice.call("POST", path, body(depth))
             #expect(refused.status == 422 && refused.json.string("parameter") == "content", "\(refused)")

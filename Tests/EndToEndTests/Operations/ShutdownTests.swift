@@ -102,7 +102,8 @@ import Testing
         let second = try await RunningServer.command(["serve", "--port", "0", "--data", server.data.path])
         #expect(second.code == 1)
         #expect(
-            second.errors.contains("error: \(server.data.path)") && second.errors.contains("is in use: one server at a time"),
+            second.errors.contains("error: \(server.data.path)")
+                && second.errors.contains("is in use: one server at a time"),
             "\(second)")
         #expect(second.output.isEmpty)
         let socket = try await TestSocket.signedIn(server, "alice")
