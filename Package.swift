@@ -43,11 +43,12 @@ let package = Package(
         .target(name: "ScrollbackWire", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(name: "ScrollbackSync", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(
-            name: "SQLiteRows", dependencies: [.product(name: "GRDB", package: "GRDB.swift")], swiftSettings: strict),
+            name: "StoreFiles", dependencies: ["ScrollbackModel", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
         .target(
             name: "Scrollback",
             dependencies: [
-                "ScrollbackModel", "ScrollbackSync", "ScrollbackWire", "SQLiteRows",
+                "ScrollbackModel", "ScrollbackSync", "ScrollbackWire", "StoreFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -70,7 +71,7 @@ let package = Package(
         .target(
             name: "ScrollbackSQLite",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "SQLiteRows", .product(name: "GRDB", package: "GRDB.swift"),
+                "ScrollbackEngine", "ScrollbackModel", "StoreFiles", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
@@ -167,6 +168,9 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackTests", dependencies: ["Scrollback", "ScrollbackModel", "ScrollbackSync"],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackTestingTests", dependencies: ["Scrollback", "ScrollbackModel", "ScrollbackTesting"],

@@ -10,7 +10,7 @@ import ScrollbackSQLite
 import ScrollbackWire
 
 /// Makes one group with many messages, straight through the engine.
-func fill(_ store: SQLiteStore, messages: Int, group: Identifier, sender: UserID) throws {
+func fill(_ store: any MessageStore, messages: Int, group: Identifier, sender: UserID) throws {
     let engine = try Engine(store: store, execution: .inline)
     engine.putConversation(.group(group), ConversationSettings(), by: Caller(user: sender)) { _ in }
     let content = MessageContent.text(String(repeating: "x", count: 289))
@@ -71,7 +71,24 @@ struct EnginePage: AsyncParsableCommand {
             String(
                 format: "%@   raw SQLite %@   ratio %.1f (budget 5)", ours.summary, limit.summary,
                 ours.percentile(0.5) / limit.percentile(0.5)))
+        // What tails kept in memory could save at most.
+        let memory = MemoryStore(generation: 1)
+        try fill(memory, messages: 1000, group: "deep", sender: "alice")
+        let newest = try Self.newest(engine, caller, queries)
+        let inMemory = try Self.newest(try Engine(store: memory), caller, queries)
+        report("newest page of 50, engine", "\(newest.summary)   the same from memory \(inMemory.summary)")
         try store.close()
+    }
+
+    private static func newest(_ engine: Engine, _ caller: Caller, _ queries: Int) throws -> Sample {
+        var sample = Sample()
+        for _ in 0..<queries {
+            let start = now()
+            let page = try engine.history(of: .group("deep"), HistoryQuery(.latest, limit: 50), by: caller)
+            precondition(page.messages.count == 50)
+            sample.add(now() - start)
+        }
+        return sample
     }
 }
 

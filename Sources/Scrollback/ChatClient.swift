@@ -18,8 +18,11 @@ public final class ChatClient: Sendable {
             case inMemory
         }
 
+        /// Where the server is: `http` or `https`, a host, perhaps a port and a path, without `/v1`.
         public var server: URL
+        /// Whose client it is: the user of the ``token``.
         public var user: UserID
+        /// Where it keeps what it knows; a directory belongs to one user, and one client has it open at a time.
         public var store: Store
         /// Names this device among the user's; a second connection of the same device replaces the first.
         ///
@@ -30,10 +33,14 @@ public final class ChatClient: Sendable {
         /// How many events wait for a loop over ``ChatClient/events`` before some are dropped and reported as missed.
         public var eventBuffer = 1000
         /// Asked for a token at each connection, and again when it expires.
+        ///
+        /// An error is no reason to give up: the client asks again later, after the error's `retryAfter` if it is a
+        /// ``ChatError`` that has one.
         public var token: @Sendable () async throws -> String
         package var transport: (any Transport)?
         package var clock: @Sendable () -> Date = { Date() }
 
+        /// A configuration whose other properties have the values given here as defaults.
         public init(
             server: URL, user: UserID, store: Store, token: @escaping @Sendable () async throws -> String
         ) {
@@ -56,8 +63,13 @@ public final class ChatClient: Sendable {
     ///
     /// Nothing is sent before ``connect()``.
     ///
-    /// - Throws: `local-storage` when the store can't be opened, is another user's, or a newer version's.
+    /// - Throws: `local-storage` when the store can't be opened, is another user's, or a newer version's;
+    ///   `invalid-parameter` when the server's address is none, or the device's name is not an ``Identifier``.
     public static func open(_ configuration: Configuration) async throws(ChatError) -> ChatClient {
+        guard ["http", "https"].contains(configuration.server.scheme), configuration.server.host()?.isEmpty == false
+        else {
+            throw .invalidParameter("server", "must be http:// or https:// and a host, is \(configuration.server)")
+        }
         let directory: URL? = if case .directory(let url) = configuration.store { url } else { nil }
         let store = try LocalStore(directory: directory, user: configuration.user)
         let device: String
@@ -68,13 +80,22 @@ public final class ChatClient: Sendable {
         }
         let core = ClientCore(
             user: configuration.user, store: store, server: configuration.server, device: device,
-            transport: configuration.transport ?? NIOTransport(trusting: configuration.trustedCertificate),
+            transport: configuration.transport ?? Self.transport(configuration),
             token: configuration.token, clock: configuration.clock, logger: Logger(label: "scrollback.client"),
             eventCapacity: configuration.eventBuffer)
         try await core.start()
         return ChatClient(core: core, configuration: configuration)
     }
 
+    private static func transport(_ configuration: Configuration) -> any Transport {
+        #if canImport(Darwin)
+            // The system knows its networks and proxies. A certificate of one's own is NIO's to check.
+            if configuration.trustedCertificate == nil { return URLSessionTransport() }
+        #endif
+        return NIOTransport(trusting: configuration.trustedCertificate)
+    }
+
+    /// Whose client this is.
     public var user: UserID { core.user }
 
     // MARK: Connection
@@ -112,8 +133,11 @@ public final class ChatClient: Sendable {
 
     /// What was still to be sent at sign-out.
     public struct Unsent: Sendable {
+        /// Where it was to be sent to.
         public let conversation: ConversationID
+        /// The id it was queued under.
         public let id: MessageID
+        /// What it says.
         public let content: MessageContent
     }
 
@@ -121,6 +145,8 @@ public final class ChatClient: Sendable {
     ///
     /// - Parameter erasing: whether the store's files go too.
     /// - Returns: what was unsent.
+    /// - Throws: `local-storage` when the store can't be read, and then the client stays open, or when its files can't
+    ///   be removed.
     @discardableResult
     public func signOut(erasing: Bool) async throws(ChatError) -> [Unsent] {
         let unsent = try await core.store.read { reader in

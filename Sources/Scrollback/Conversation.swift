@@ -5,6 +5,7 @@ import ScrollbackWire
 
 /// One conversation, as this client's user sees it.
 public struct Conversation: Sendable, Identifiable {
+    /// The name the user knows it by; of a community without a channel, that of its default channel.
     public let id: ConversationID
     let core: ClientCore
 
@@ -12,7 +13,8 @@ public struct Conversation: Sendable, Identifiable {
 
     /// Sends a message.
     ///
-    /// Returns once it is safe on this device; the rest happens by itself, across restarts.
+    /// Returns once it is safe on this device; the rest happens by itself, across restarts. ``Sending/states`` tells
+    /// what became of it: the server may refuse it still, for example because the user is not a member.
     ///
     /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
     @discardableResult
@@ -20,20 +22,12 @@ public struct Conversation: Sendable, Identifiable {
         _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
         metadata: RawJSON? = nil, customType: String? = nil, traits: MessageTraits = .init()
     ) async throws(ChatError) -> Sending {
-        let limits = Limits.standard
-        let size = content.json.text.utf8.count
-        guard size <= limits.contentBytes else {
-            throw ChatError(
-                .tooLarge, "the content must be at most \(limits.contentBytes) bytes of JSON, is \(size)",
-                parameter: "content", limit: limits.contentBytes)
-        }
-        if let metadata, !metadata.isObject { throw .invalidParameter("metadata", "must be a JSON object") }
         var generator = SystemRandomNumberGenerator()
-        let submission = Submission(
+        let submission = try Submission(
             id: MessageID(at: core.clock(), using: &generator), content: content,
             attributes: MessageAttributes(
-                mentions: try mentions?.validated(), metadata: metadata, customType: customType, replyTo: replyTo,
-                traits: traits))
+                mentions: mentions, metadata: metadata, customType: customType, replyTo: replyTo, traits: traits)
+        ).validated(limits: .standard)
         let now = core.clock()
         let item = try await core.store.write { [id] in try $0.insert(submission, to: id, now: now) }
         core.changes.changed([id])
@@ -51,6 +45,7 @@ public struct Conversation: Sendable, Identifiable {
     /// Marks the conversation as read, on every device of the user.
     ///
     /// - Parameter id: the newest message that was shown; by default the newest there is.
+    /// - Throws: `unknown-message` when the message is not on this device; `local-storage`.
     public func markRead(upTo id: MessageID? = nil) async throws(ChatError) {
         let conversation = self.id
         let changed = try await core.store.write { writer in

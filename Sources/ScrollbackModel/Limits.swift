@@ -8,9 +8,10 @@ public struct Limits: Hashable, Sendable {
     public var contentBytes: Int
     /// The largest `metadata`, `extra` or `push` of one message, in bytes of JSON.
     public var attributeBytes: Int
-    /// The largest page.
+    /// The most messages of one page of history, and the most elements of other lists.
     public var pageSize: Int
 
+    /// Limits of a server that differ from the ``standard`` ones.
     public init(frameBytes: Int, contentBytes: Int, attributeBytes: Int, pageSize: Int) {
         self.frameBytes = frameBytes
         self.contentBytes = contentBytes

@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 extension SQLiteReader {
     func message(at seq: Seq, in conversation: Int64) throws -> MessageRow? {

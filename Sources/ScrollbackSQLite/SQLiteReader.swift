@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 /// The engine's questions to one snapshot: each is a seek in a key, or a run of one.
 class SQLiteReader: StoreReader {

@@ -1,6 +1,6 @@
 import GRDB
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 extension SQLiteStore {
     /// The newest schema this version knows.

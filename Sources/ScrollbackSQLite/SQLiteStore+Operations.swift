@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 import Synchronization
 
 extension SQLiteStore {

@@ -2,6 +2,7 @@ package import Foundation
 import GRDB
 package import ScrollbackEngine
 package import ScrollbackModel
+import StoreFiles
 import Synchronization
 
 /// A store in one SQLite file: what `write` returned from is on disk, and readers never wait for the writer.
@@ -50,7 +51,7 @@ package final class SQLiteStore: MessageStore {
         } catch {
             throw ChatError(.internalError, "the directory \(directory.path) can't be made", cause: error)
         }
-        lock = try DirectoryLock(directory)
+        lock = try DirectoryLock(directory, else: .internalError, "one server at a time may open it")
         do {
             let path = directory.appending(component: Self.fileName).path
             pool = try DatabasePool(path: path, configuration: Self.configuration(options))

@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 /// The engine's changes in one transaction.
 final class SQLiteWriter: SQLiteReader, StoreWriter {

@@ -18,6 +18,7 @@ public final class ChatWorld: Sendable {
     /// Any other user may have a client too.
     ///
     /// - Parameter users: who has a profile from the beginning.
+    /// - Throws: what the server's store throws; the one in memory never does.
     public init(users: [UserID] = []) throws {
         let time = WorldClock()
         self.time = time
@@ -33,7 +34,11 @@ public final class ChatWorld: Sendable {
 
     /// A connected client of a user; each call is another device.
     ///
-    /// - Parameter store: where it keeps what it knows; a directory survives the client.
+    /// - Parameters:
+    ///   - user: whose client it is.
+    ///   - store: where it keeps what it knows; a directory survives the client.
+    /// - Returns: a client that is connecting, or waits for the user to be online.
+    /// - Throws: `local-storage` when the store can't be opened or is another user's.
     public func client(
         _ user: UserID, store: ChatClient.Configuration.Store = .inMemory
     ) async throws(ChatError) -> ChatClient {
@@ -76,7 +81,9 @@ public final class ChatWorld: Sendable {
         server.loseNextAcknowledgement(of: user)
     }
 
-    /// Moves the clock on.
+    /// Moves the clock on, for the server and every client.
+    ///
+    /// Who waits already, for example to connect again, waits as long as before and looks at the clock then.
     public func advance(by seconds: TimeInterval) {
         time.advance(by: seconds)
     }
@@ -84,6 +91,8 @@ public final class ChatWorld: Sendable {
     // MARK: What is there
 
     /// Makes a group, with the first member as its owner.
+    ///
+    /// - Throws: `invalid-parameter` when there is no member, or the group is there already.
     public func makeGroup(_ name: Identifier, members: [UserID]) async throws(ChatError) {
         guard let owner = members.first else { throw ChatError(.invalidParameter, "a group needs a member") }
         try await server.perform { engine, completion in
@@ -106,6 +115,24 @@ public final class ChatWorld: Sendable {
             try await server.perform { engine, completion in
                 engine.removeMember(user, from: conversation, by: admin, completion: completion)
             }
+        }
+    }
+
+    /// Gives a user another name.
+    public func setName(_ name: String, of user: UserID) async throws(ChatError) {
+        try await server.perform { engine, completion in
+            engine.putUser(user, ProfileChange(name: name), by: Caller(user: user), completion: completion)
+        }
+    }
+
+    /// Changes how much of the past members of a group or community see.
+    public func setHistoryVisibility(
+        _ visibility: HistoryVisibility, of conversation: ConversationID
+    ) async throws(ChatError) {
+        let admin = Caller(user: "admin", isAdmin: true)
+        try await server.perform { engine, completion in
+            engine.putConversation(
+                conversation, ConversationSettings(visibility: visibility), by: admin, completion: completion)
         }
     }
 

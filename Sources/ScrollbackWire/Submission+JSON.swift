@@ -24,6 +24,18 @@ extension Submission {
     }
 }
 
+extension Submission {
+    /// Refuses what a server would refuse, in the server's words.
+    ///
+    /// - Throws: `invalid-parameter` or `too-large`.
+    package func validated(limits: Limits) throws(ChatError) -> Submission {
+        var writer = JSONWriter(reserving: 1024)
+        writer.object { writeMembers(to: &$0) }
+        var reader = try JSONReader(writer.bytes)
+        return try Submission(from: SubmissionFields(from: &reader), limits: limits)
+    }
+}
+
 extension Limits {
     /// - Throws: `too-large` when the application's own JSON is above the limit of its kind.
     package func check(attribute json: RawJSON?, _ name: String) throws(ChatError) {

@@ -58,7 +58,7 @@ import Testing
     @Test func `A second store on the same directory is refused until the first is closed`() throws {
         let store = try SQLiteStore(directory: folder.url)
         let error = #expect(throws: ChatError.self) { try SQLiteStore(directory: folder.url) }
-        #expect(error?.message.contains("in use by another process") == true)
+        #expect(error?.message.contains("is in use: one server at a time") == true)
         try store.close()
         try store.close()
         try SQLiteStore(directory: folder.url).close()

@@ -54,6 +54,7 @@ private struct Chaos {
     private var offline: Set<UserID> = []
     private var members: [ConversationID: Set<UserID>] = [:]
     private var sent: [ConversationID: Set<String>] = [:]
+    private var isCitizen = true
     private var count = 0
 
     private static let users: [UserID] = ["alice", "bob", "carol"]
@@ -78,7 +79,7 @@ private struct Chaos {
         let place: ConversationID = pick([
             Self.group, Self.group, .direct(device.user == "bob" ? "alice" : "bob"), Self.channel,
         ])
-        switch Int.random(in: 0..<20, using: &generator) {
+        switch Int.random(in: 0..<22, using: &generator) {
         case 0..<10:
             count += 1
             let text = "message \(count)"
@@ -107,9 +108,13 @@ private struct Chaos {
             if isMember { members[Self.group]?.remove("carol") } else { members[Self.group]?.insert("carol") }
             try await world.setMember("carol", of: Self.group, !isMember)
         case 17:
+            isCitizen.toggle()
+            steps.append(isCitizen ? "carol joins the city" : "carol leaves the city")
+            try await world.setMember("carol", of: .community("city"), isCitizen)
+        case 18:
             steps.append("\(device.user) pages \(place)")
             _ = try? await device.conversation(place).history(.latest, limit: 7)
-        case 18:
+        case 19:
             steps.append("\(device.user) pages a filter")
             _ = try? await device.conversation(place).history(.latest, limit: 3, matching: .senders(["alice"]))
         default:
@@ -123,7 +128,10 @@ private struct Chaos {
         for user in Self.users {
             world.goOnline(user)
         }
-        if members[Self.group]?.contains("carol") == false { try await world.setMember("carol", of: Self.group, true) }
+        // Who left has what was said until then, and nothing since.
+        if members[Self.group]?.contains("carol") == false, generator.chance(50) {
+            try await world.setMember("carol", of: Self.group, true)
+        }
         var found: [String] = []
         let end = Date().addingTimeInterval(20)
         while Date() < end {

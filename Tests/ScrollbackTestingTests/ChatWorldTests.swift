@@ -24,6 +24,21 @@ struct ChatWorldTests {
         await world.close()
     }
 
+    @Test(
+        "A place outside of the log is no error: what there is on its side of it is given", arguments: [0, Int64.max])
+    func placesOutside(_ seq: Int64) async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice"])
+        let chat = try await world.client("alice").conversation(.group("swift"))
+        for number in 1...3 { _ = try await chat.send(.text("\(number)")).delivered() }
+        let isAbove = seq > 0
+        let below = try await chat.history(.before(.seq(seq)), from: .local)
+        #expect(below.messages.map(\.seq) == (isAbove ? [3, 2, 1] : []))
+        let above = try await chat.history(.after(.seq(seq)), from: .local)
+        #expect(above.messages.map(\.seq) == (isAbove ? [] : [3, 2, 1]))
+        await world.close()
+    }
+
     @Test("History 13: an own message sent after being away reads nothing of what came meanwhile")
     func ownMessageReadsNothing() async throws {
         let world = try ChatWorld()

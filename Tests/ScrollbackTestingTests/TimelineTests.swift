@@ -106,6 +106,27 @@ struct TimelineTests {
         await world.close()
     }
 
+    @Test("It says who wrote, as far as they have a profile, and takes a new name after a while")
+    func people() async throws {
+        let world = try ChatWorld(users: ["bob"])
+        try await world.makeGroup("swift", members: ["alice", "bob", "carol"])
+        let alice = try await world.client("alice")
+        for user in ["bob", "carol"] as [UserID] {
+            let client = try await world.client(user)
+            _ = try await client.conversation(group).send(.text("1")).delivered()
+        }
+        let screen = Screen(alice.conversation(group).timeline())
+        let view = try await screen.shows { $0.people["bob"]?.name == "Bob" && $0.items.count == 2 }
+        #expect(view.people["carol"]?.name == nil)
+        world.goOffline("alice")
+        try await screen.shows { $0.people["bob"]?.name == "Bob" }
+        try await world.setName("Robert", of: "bob")
+        world.advance(by: 4000)
+        world.goOnline("alice")
+        try await screen.shows { $0.people["bob"]?.name == "Robert" }
+        await world.close()
+    }
+
     @Test("An empty conversation has an empty timeline, which fills")
     func empty() async throws {
         let world = try ChatWorld()

@@ -172,6 +172,7 @@ struct Golden: CustomStringConvertible, Sendable {
         request("sync-logs", .syncLogs(Sample.positions)),
         request("subscribe", .subscribe([.room("lobby"), .community("city", channel: "general")])),
         request("unsubscribe", .unsubscribe([.room("lobby")])),
+        request("users", .users(["alice", "bob"])),
         request("activity", .activity(isActive: false)),
         request("token", .token("a.b.c")),
         request("ping", .ping),

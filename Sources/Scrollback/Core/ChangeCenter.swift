@@ -43,6 +43,11 @@ final class ChangeCenter: Sendable {
         for observer in concerned { observer.continuation.yield() }
     }
 
+    /// Somebody's name or picture changed, who may be anywhere.
+    func changedPeople() {
+        for observer in observers.withLock({ Array($0.values) }) { observer.continuation.yield() }
+    }
+
     /// Nothing changed but how a conversation is looked at.
     func changed(only conversation: ConversationID) {
         let concerned = observers.withLock { $0.values.filter { $0.subject == .conversation(conversation) } }

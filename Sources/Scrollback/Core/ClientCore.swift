@@ -39,12 +39,13 @@ package final class ClientCore: Sendable {
         case transport(generation: Int, TransportEvent)
         case heartbeat(generation: Int)
         case tick
-        case request(ClientRequest, Reply)
+        case request(ClientRequest, Reply<[UInt8]>)
         case requestTimedOut(ref: Int64, generation: Int)
         /// A message was put into the outbox.
         case queued(OutboxItem)
-        case retry(MessageID)
-        case cancel(MessageID, @Sendable (Outbox.Cancellation) -> Void)
+        /// Answered with whether it is in the outbox.
+        case retry(MessageID, Reply<Bool>)
+        case cancel(MessageID, Reply<Outbox.Cancellation>)
         /// A read position was marked.
         case readMarked
         /// Applying something showed that a log is behind.
@@ -57,7 +58,7 @@ package final class ClientCore: Sendable {
         case subscribe([ConversationID], isOn: Bool)
     }
 
-    typealias Reply = @Sendable (Result<[UInt8], ChatError>) -> Void
+    typealias Reply<Answer: Sendable> = @Sendable (Result<Answer, ChatError>) -> Void
 
     init(
         user: UserID, store: LocalStore, server: URL, device: String, transport: any Transport,
@@ -97,22 +98,35 @@ package final class ClientCore: Sendable {
 
     // MARK: For the rest of the client
 
+    static let closed = ChatError(.closed, "the client is closed")
+
     /// Asks the server, and waits for its answer.
     ///
     /// - Throws: what the server refused; `unreachable` when there is no connection; `timeout`.
     func request(_ request: ClientRequest) async throws(ChatError) -> [UInt8] {
-        let result: Result<[UInt8], ChatError> = await withCheckedContinuation { continuation in
-            let once = Once { continuation.resume(returning: $0) }
-            mailbox.post(.request(request) { once.answer($0) })
-            // A loop that ended meanwhile answers nobody.
-            if isClosed { once.answer(.failure(ChatError(.closed, "the client is closed"))) }
+        try await ask { .request(request, $0) }
+    }
+
+    /// Hands the loop something to be answered, and waits for the answer.
+    func ask<Answer: Sendable>(_ input: (@escaping Reply<Answer>) -> Input) async throws(ChatError) -> Answer {
+        let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
+            let isTaken = mailbox.post(input { continuation.resume(returning: $0) })
+            if !isTaken { continuation.resume(returning: .failure(Self.closed)) }
         }
         return try result.get()
     }
 
-    private let closed = Atomic<Bool>(false)
-    var isClosed: Bool { closed.load(ordering: .acquiring) }
-    func markClosed() { closed.store(true, ordering: .releasing) }
+    /// How long a profile is good for, in seconds.
+    static let profileLifetime: TimeInterval = 3600
+
+    /// Asks for profiles and keeps them.
+    func fetchPeople(_ users: [UserID]) async throws(ChatError) {
+        let body = try await request(.users(users))
+        var reader = try JSONReader(body)
+        let profiles = try [UserProfile](from: &reader)
+        let now = clock()
+        try await store.write { try $0.save(profiles, of: users, now: now) }
+    }
 
     private let currency = Mutex(Currency())
 
@@ -143,22 +157,5 @@ package final class ClientCore: Sendable {
         let outcome = try await apply([.page(id, page)]).first
         if let behind = outcome?.behind { mailbox.post(.behind(behind)) }
         return outcome
-    }
-}
-
-/// Answers once, whoever comes first.
-private final class Once: Sendable {
-    private let body: Mutex<(@Sendable (Result<[UInt8], ChatError>) -> Void)?>
-
-    init(_ body: @escaping @Sendable (Result<[UInt8], ChatError>) -> Void) {
-        self.body = Mutex(body)
-    }
-
-    func answer(_ result: Result<[UInt8], ChatError>) {
-        let body = body.withLock { body in
-            defer { body = nil }
-            return body
-        }
-        body?(result)
     }
 }

@@ -5,7 +5,9 @@ public import ScrollbackModel
 public enum ConnectionState: Hashable, Sendable {
     /// `connect()` was not called, or the client is closed.
     case idle
+    /// Asking for a token, opening a connection, or greeting.
     case connecting
+    /// Greeted: requests are answered, and what is new comes by itself.
     case online
     /// Trying again by itself at this time, or as soon as the network seems to be back.
     case waiting(until: Date)
@@ -13,6 +15,7 @@ public enum ConnectionState: Hashable, Sendable {
     /// out. `connect()` tries again.
     case rejected(ChatError)
 
+    /// Whether both say the same; errors are compared by what they say.
     public static func == (a: ConnectionState, b: ConnectionState) -> Bool {
         switch (a, b) {
         case (.idle, .idle), (.connecting, .connecting), (.online, .online): true
@@ -22,6 +25,7 @@ public enum ConnectionState: Hashable, Sendable {
         }
     }
 
+    /// Hashes the case with its date or its error's code.
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .idle: hasher.combine(0)

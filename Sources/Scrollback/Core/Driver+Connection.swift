@@ -88,6 +88,13 @@ extension Driver {
         perform(resume.connected(cursor: point.cursor, behind: behind))
     }
 
+    /// Asks once more what moved: at once, or when the pass under way has ended.
+    ///
+    /// A pass looks at what had moved when it began.
+    func passAgain() async throws(ChatError) {
+        if resume.isPassing { continuesPass = true } else { try await beginPass() }
+    }
+
     /// The connection is gone, or could not be made.
     func lost(_ closure: TransportClosure?, _ error: ChatError?) async {
         let wasOnline = connection != nil

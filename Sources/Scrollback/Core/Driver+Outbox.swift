@@ -10,14 +10,22 @@ extension Driver {
         guard !effects.changed.isEmpty || !effects.removed.isEmpty || !effects.transmit.isEmpty || effects.wakeAt != nil
         else { return }
         do {
-            let transmit = try await core.store.write { writer in
+            let messages = try await core.store.write { writer in
                 for item in effects.changed { try writer.save(item) }
                 for id in effects.removed { try writer.removeFromOutbox(id) }
-                return try effects.transmit.compactMap { id in
-                    try writer.reader.submission(id).map { (id: id, conversation: $0.0, submission: $0.1) }
+                return effects.transmit.map { id in (id: id, stored: Result { try writer.reader.submission(id) }) }
+            }
+            for message in messages {
+                switch message.stored {
+                case .success((let conversation, let submission)?):
+                    send(.send(conversation, submission), .send(message.id))
+                case .success(nil): break
+                case .failure(let error):
+                    // One that can't be read must not keep the others from being sent.
+                    let failure = ChatError(.localStorage, "the queued message can't be read", cause: error)
+                    await perform(outbox.answered(message.id, .failure(failure), now: now, using: &generator))
                 }
             }
-            for message in transmit { send(.send(message.conversation, message.submission), .send(message.id)) }
             let concerned = Set(effects.changed.map(\.conversation))
             if !concerned.isEmpty { core.changes.changed(concerned) }
         } catch {

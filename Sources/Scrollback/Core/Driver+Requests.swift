@@ -6,7 +6,7 @@ import ScrollbackWire
 
 /// Requests, their answers, and what the server says by itself.
 extension Driver {
-    func ask(_ request: ClientRequest, _ reply: @escaping ClientCore.Reply) {
+    func ask(_ request: ClientRequest, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
         switch phase {
         case .online: send(request, .reply(reply))
         case .opening, .greeting: waiting.append((request, reply))
@@ -81,14 +81,17 @@ extension Driver {
         do {
             switch event {
             case .message, .changed, .head: break  // Taken as live events before.
-            case .transient(let message): core.events.send(.transient(message))
+            case .transient(let message):
+                if heard.isNew(message.id, now: now) { core.events.send(.transient(message)) }
             case .read(let id, let summary):
                 try await core.store.write { try $0.apply(summary, in: id) }
                 core.changes.changed([id])
                 core.events.send(.read(id, core.user, summary.readSeq))
             case .peerRead(let id, let user, let seq): core.events.send(.read(id, user, seq))
             case .member(let id, let user, let role):
-                if user == core.user { learn([id]) }
+                // Joining or leaving changes what may be heard, of a community in many channels at once: a pass brings
+                // their heads, and holds what they say until then.
+                if user == core.user { try await passAgain() }
                 core.events.send(.member(id, user, role))
             case .conversation(let id, let isDeleted):
                 if isDeleted {
@@ -98,8 +101,11 @@ extension Driver {
                     learn([id])
                 }
                 core.events.send(.conversation(id, isDeleted: isDeleted))
-            case .user: break
-            case .resync: try await beginPass()
+            case .user(let profile):
+                let now = now
+                try await core.store.write { try $0.save([profile], of: [profile.id], now: now) }
+                core.changes.changedPeople()
+            case .resync: try await passAgain()
             }
         } catch {
             await failed(error)

@@ -27,11 +27,12 @@ final class Driver {
     var lastRef: Int64 = 0
     var requests: [Int64: Request] = [:]
     /// Requests that came while a connection was being made.
-    var waiting: [(ClientRequest, ClientCore.Reply)] = []
+    var waiting: [(ClientRequest, ClientCore.Reply<[UInt8]>)] = []
     var readsInFlight: Set<ConversationID> = []
     var learning: Set<ConversationID> = []
     /// Channels and rooms somebody wants to hear in full.
     var subscriptions: [ConversationID: Int] = [:]
+    var heard = HeardIDs()
     var isActive = true
     var lastKick = Date.distantPast
 
@@ -46,7 +47,7 @@ final class Driver {
 
     /// What is to be done with the answer to a request.
     enum Request {
-        case reply(ClientCore.Reply)
+        case reply(ClientCore.Reply<[UInt8]>)
         case send(MessageID)
         case window(Int)
         case logs(batch: Int, [LogPosition])
@@ -74,10 +75,10 @@ final class Driver {
             let inputs = await core.mailbox.take()
             if inputs.isEmpty { break }
             var live: [LiveEvent] = []
-            for input in inputs {
+            for (index, input) in inputs.enumerated() {
                 if case .close = input {
                     await applyLive(&live)
-                    return end()
+                    return end(inputs[(index + 1)...])
                 }
                 // Messages that come in a row are applied in one transaction.
                 guard case .transport(let generation, .frame(let bytes)) = input else {
@@ -98,12 +99,20 @@ final class Driver {
         }
     }
 
-    private func end() {
-        core.markClosed()
-        core.mailbox.close()
+    /// Everybody who waits for an answer gets one.
+    private func end(_ rest: ArraySlice<ClientCore.Input>) {
+        let unheard = Array(rest) + core.mailbox.close()
         disconnect()
-        for (_, reply) in waiting { reply(.failure(ChatError(.closed, "the client is closed"))) }
+        for (_, reply) in waiting { reply(.failure(ClientCore.closed)) }
         waiting = []
+        for input in unheard {
+            switch input {
+            case .request(_, let reply): reply(.failure(ClientCore.closed))
+            case .retry(_, let reply): reply(.failure(ClientCore.closed))
+            case .cancel(_, let reply): reply(.failure(ClientCore.closed))
+            default: break
+            }
+        }
     }
 
     private func handle(_ input: ClientCore.Input) async {
@@ -127,11 +136,13 @@ final class Driver {
             await answered(ref, .failure(ChatError(.timeout, "the server did not answer in time")))
         case .requestTimedOut: break
         case .queued(let item): await perform(outbox.enqueue(item.id, in: item.conversation, now: now))
-        case .retry(let id): await perform(outbox.retry(id, now: now))
+        case .retry(let id, let reply):
+            reply(.success(outbox[id] != nil))
+            await perform(outbox.retry(id, now: now))
         case .cancel(let id, let reply):
             let (cancellation, effects) = outbox.cancel(id, now: now)
             await perform(effects)
-            reply(cancellation)
+            reply(.success(cancellation))
         case .readMarked: await sendReads()
         case .behind(let position):
             perform(resume.needsSync(position))

@@ -12,14 +12,21 @@ final class Mailbox<Item: Sendable>: Sendable {
         var isClosed = false
     }
 
-    func post(_ item: Item) {
+    /// - Returns: whether the consumer will get it; not once the mailbox is closed.
+    @discardableResult
+    func post(_ item: Item) -> Bool {
+        var isTaken = true
         let waiter: CheckedContinuation<[Item], Never>? = state.withLock { state in
-            guard !state.isClosed else { return nil }
+            guard !state.isClosed else {
+                isTaken = false
+                return nil
+            }
             state.items.append(item)
             defer { state.waiter = nil }
             return state.waiter
         }
         waiter?.resume(returning: takeNow())
+        return isTaken
     }
 
     /// Everything that waits, at least one item; empty once closed.
@@ -37,14 +44,17 @@ final class Mailbox<Item: Sendable>: Sendable {
         }
     }
 
-    /// Lets the consumer end; what comes after is dropped.
-    func close() {
+    /// Lets the consumer end; what comes after is refused.
+    ///
+    /// - Returns: what it did not take.
+    func close() -> [Item] {
         let waiter: CheckedContinuation<[Item], Never>? = state.withLock { state in
             state.isClosed = true
             defer { state.waiter = nil }
             return state.waiter
         }
         waiter?.resume(returning: [])
+        return takeNow()
     }
 
     private func takeNow() -> [Item] {

@@ -5,7 +5,9 @@ import Synchronization
 /// Any number of loops may iterate it at once: each begins with the current value, keeps only the newest while it is
 /// busy, never fails, and ends when the client is closed.
 public struct StateSequence<Value: Sendable>: AsyncSequence, Sendable {
+    /// What is told: each value as a whole.
     public typealias Element = Value
+    /// It never fails.
     public typealias Failure = Never
 
     private let makeStream: @Sendable () -> AsyncStream<Value>
@@ -14,6 +16,7 @@ public struct StateSequence<Value: Sendable>: AsyncSequence, Sendable {
         self.makeStream = makeStream
     }
 
+    /// A loop of its own: it begins with the current value, whatever others have taken.
     public func makeAsyncIterator() -> AsyncStream<Value>.Iterator {
         makeStream().makeAsyncIterator()
     }

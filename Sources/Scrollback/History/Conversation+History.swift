@@ -10,7 +10,10 @@ extension Conversation {
     ///   - limit: how many messages, 0...100; `around` gives both counts itself.
     ///   - sort: the order in the page.
     ///   - filter: which messages are wanted; the limit counts only those.
-    /// - Throws: `invalid-parameter` naming the argument; what the server refused. A server that can't be reached is a
+    ///   - source: the device, the server, or the device first and the server for what is missing there.
+    /// - Returns: the page, and where it goes on.
+    /// - Throws: `invalid-parameter` naming the argument; what the server refused; of a local page `unknown-message` where
+    ///   this device can't say where the anchor is. A server that can't be reached is a
     ///   `shortfall` of a merged page, and an error of a remote one.
     public func history(
         _ anchor: Anchor = .latest, limit: Int = 20, sort: Sort = .newestFirst, matching filter: MessageFilter = .all,
@@ -25,39 +28,33 @@ extension Conversation {
         }
     }
 
-    /// Every message from one end to the other, page by page.
+    /// One message after the other, from a point to the end, page by page as they are asked for.
     ///
-    /// - Parameter anchor: where to begin and which way to go: ``Anchor/latest`` to older, ``Anchor/earliest`` to newer.
+    /// - Parameters:
+    ///   - anchor: where to begin and which way to go: ``Anchor/latest`` and `before` to older, everything else to newer.
+    ///     A page's cursor does not say which way it goes: `invalid-parameter`.
+    ///   - source: ``HistorySource/local`` passes over what is not on this device.
     public func messages(
         from anchor: Anchor = .latest, matching filter: MessageFilter = .all, source: HistorySource = .merged
-    ) -> AsyncThrowingStream<Message, any Error> {
-        let goesNewer = if case .after = anchor { true } else { false }
-        return AsyncThrowingStream { continuation in
-            let task = Task {
-                var next: Anchor? = anchor
-                while let anchor = next, !Task.isCancelled {
-                    let page = try await history(
-                        anchor, limit: 100, sort: goesNewer ? .oldestFirst : .newestFirst, matching: filter,
-                        from: source)
-                    for message in page.messages { continuation.yield(message) }
-                    if let shortfall = page.shortfall { throw shortfall }
-                    next = goesNewer ? page.newer : page.older
-                }
-                continuation.finish()
-            }
-            Task {
-                if case .failure(let error) = await task.result { continuation.finish(throwing: error) }
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
+    ) -> MessageSequence {
+        MessageSequence(conversation: self, anchor: anchor, filter: filter, source: source)
     }
 
     // MARK: Local
 
     private func localHistory(_ query: HistoryQuery) async throws(ChatError) -> HistoryPage {
-        try await core.store.read { [id] reader in
-            try LocalRun(query, in: id, reader).page(sort: query.sort)
+        if case .cursor = query.anchor {
+            throw .invalidParameter("anchor", "is a cursor of the server's: read on from .remote or .merged")
         }
+        let run = try await localRun(query)
+        if let point = run.unknownPoint, !point.isEnd {
+            throw ChatError(.unknownMessage, "this device does not know where \(point) is", parameter: "anchor")
+        }
+        return run.page(query)
+    }
+
+    private func localRun(_ query: HistoryQuery) async throws(ChatError) -> LocalRun {
+        try await core.store.read { [id] in try LocalRun(query, in: id, $0) }
     }
 
     // MARK: Remote
@@ -78,9 +75,18 @@ extension Conversation {
     }
 
     func fetch(_ query: HistoryQuery) async throws(ChatError) -> LogPage {
-        let body = try await core.request(.history(id, query))
-        var reader = try JSONReader(body)
-        return try LogPage(from: &reader)
+        do {
+            let body = try await core.request(.history(id, query))
+            var reader = try JSONReader(body)
+            return try LogPage(from: &reader)
+        } catch {
+            // The server names the anchor by what it travelled as.
+            var error = error
+            if let name = error.parameter, ["before", "after", "around", "from", "to", "cursor"].contains(name) {
+                error.parameter = "anchor"
+            }
+            throw error
+        }
     }
 
     // MARK: Merged
@@ -96,13 +102,13 @@ extension Conversation {
             do {
                 return try await remoteHistory(query, excludingLocal: false)
             } catch let error where error.isTemporary {
-                return try await localHistory(query).short(of: error)
+                return try await localRun(query).page(query).short(of: error)
             }
         }
         var fruitless = 0
         var hasAskedForNewest = core.isCurrent(id)
         while true {
-            let run = try await core.store.read { [id] in try LocalRun(query, in: id, $0) }
+            let run = try await localRun(query)
             let request: HistoryQuery
             if let gap = run.gap {
                 request = gap.query
@@ -114,17 +120,17 @@ extension Conversation {
                 hasAskedForNewest = true
                 request = HistoryQuery(.latest, limit: max(query.limit, 1))
             } else {
-                return run.page(sort: query.sort)
+                return run.page(query)
             }
             do {
                 let page = try await fetch(request)
                 let outcome = try await core.apply(page, to: id)
                 fruitless = run.gap != nil && outcome?.changedGaps == true ? 0 : fruitless + 1
             } catch let error where error.isTemporary {
-                return run.page(sort: query.sort).short(of: error)
+                return run.page(query).short(of: error)
             }
             if fruitless == 4 {
-                return run.page(sort: query.sort).short(
+                return run.page(query).short(
                     of: ChatError(.internalError, "the server's pages do not fill the gap"))
             }
         }

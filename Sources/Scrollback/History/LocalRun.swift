@@ -101,10 +101,16 @@ struct LocalRun: Sendable {
             limit: Int(min(100, gap.upperBound - gap.lowerBound + 1)))
     }
 
-    func page(sort: Sort) -> HistoryPage {
+    func page(_ query: HistoryQuery) -> HistoryPage {
         HistoryPage(
-            messages: sort == .oldestFirst ? messages : messages.reversed(),
-            older: older.map { .before(.seq($0 + 1)) }, newer: newer.map { $0 > 1 ? .after(.seq($0 - 1)) : .earliest },
+            messages: query.sort == .oldestFirst ? messages : messages.reversed(),
+            older: older.map { .before(.seq($0 + 1)) }, newer: newer.map { Self.newer(from: $0, query.anchor) },
             shortfall: nil, gap: gap?.gap)
+    }
+
+    /// What goes on at a place, as far as the question went.
+    private static func newer(from seq: Seq, _ anchor: Anchor) -> Anchor {
+        if case .between(_, let end) = anchor { return .between(.seq(seq), end) }
+        return seq > 1 ? .after(.seq(seq - 1)) : .earliest
     }
 }

@@ -13,6 +13,10 @@ public struct Recents: Sendable {
     }
 
     /// The list, and again whenever it changed.
+    ///
+    /// - Parameter limit: how many conversations, 1 or more; with less there are no views.
+    /// - Returns: a sequence that begins with the list as it is, keeps only the newest while nobody takes it, and ends
+    ///   when the client is closed.
     public func views(limit: Int = 100) -> AsyncStream<View> {
         let (stream, continuation) = AsyncStream.makeStream(of: View.self, bufferingPolicy: .bufferingNewest(1))
         let changes = core.changes.changes(of: .recents)
@@ -32,6 +36,8 @@ public struct Recents: Sendable {
     /// The list now.
     ///
     /// - Parameter limit: how many conversations, 1 or more.
+    /// - Returns: the newest conversations, and the count of all.
+    /// - Throws: `invalid-parameter` when the limit is below 1; `local-storage`.
     public func view(limit: Int = 100) async throws(ChatError) -> View {
         guard limit >= 1 else { throw .invalidParameter("limit", "must be 1 or above") }
         return try await core.store.read { reader in

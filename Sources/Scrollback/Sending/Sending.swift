@@ -8,16 +8,19 @@ import ScrollbackSync
 public struct Sending: Sendable, Identifiable {
     /// The message's id, which it keeps.
     public let id: MessageID
+    /// Where it goes.
     public let conversation: ConversationID
     let core: ClientCore
 
     /// How far a message has come.
-    public enum State: Sendable {
+    public enum State: Equatable, Sendable {
         /// Safe on this device, waiting for its turn or for the network.
         case stored
+        /// Handed to the server, whose answer is to come.
         case sending
         /// Refused for now; tried again by itself at this time.
         case waiting(until: Date)
+        /// On the server, at its place.
         case sent(Message)
         /// Refused for good: ``Sending/retry()`` or ``Sending/cancel()`` it.
         case failed(ChatError)
@@ -30,12 +33,12 @@ public struct Sending: Sendable, Identifiable {
         let (stream, continuation) = AsyncStream.makeStream(of: State.self, bufferingPolicy: .bufferingNewest(1))
         let changes = core.changes.changes(of: .conversation(conversation))
         let task = Task { [self] in
-            var last: String?
+            var last: State?
             for await _ in changes {
                 guard let state = try? await current() else { break }
                 // Other messages of the conversation change too.
-                if String(describing: state) != last { continuation.yield(state) }
-                last = String(describing: state)
+                if state != last { continuation.yield(state) }
+                last = state
                 if state.isFinal { break }
             }
             continuation.finish()
@@ -60,19 +63,25 @@ public struct Sending: Sendable, Identifiable {
     }
 
     /// Tries again now, at its old place and under the same id.
+    ///
+    /// One that is on its way already is left as it is.
+    ///
+    /// - Throws: `unknown-message` when it is not waiting to be sent: it was sent, or cancelled.
     public func retry() async throws(ChatError) {
-        core.mailbox.post(.retry(id))
+        let isQueued = try await core.ask { .retry(id, $0) }
+        guard isQueued else { throw ChatError(.unknownMessage, "the message is not waiting to be sent") }
         core.mailbox.post(.kick)
     }
 
     /// Takes the message back.
     ///
+    /// One that was handed to the server before, on a connection that was lost, may have been stored there all the
+    /// same.
+    ///
     /// - Throws: `conflict` while it is in flight, since the server may have it; `unknown-message` when it is not waiting
     ///   to be sent.
     public func cancel() async throws(ChatError) {
-        let cancellation = await withCheckedContinuation { continuation in
-            core.mailbox.post(.cancel(id) { continuation.resume(returning: $0) })
-        }
+        let cancellation = try await core.ask { .cancel(id, $0) }
         core.changes.changed([conversation])
         switch cancellation {
         case .cancelled, .mayHaveBeenStored: return

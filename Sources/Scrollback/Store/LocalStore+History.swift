@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import ScrollbackModel
 import ScrollbackSync
-import SQLiteRows
+import StoreFiles
 
 /// A page of what this device has, and whether a gap keeps it from being whole.
 package struct LocalPage: Sendable {
@@ -45,7 +45,8 @@ extension LocalReader {
         switch point {
         case .latest: return .between(log.head)
         case .earliest: return .between(log.firstSeq - 1)
-        case .seq(let seq): return .at(seq)
+        // Outside of the log there is nothing to tell one place from another, and the last one has none after it.
+        case .seq(let seq): return .at(min(max(seq, log.firstSeq - 1), log.head + 1))
         case .id(let id):
             let seq = try Seq.fetchOne(
                 db.cachedStatement(sql: "SELECT seq FROM message WHERE conversation = ? AND id = ?"),
@@ -53,9 +54,8 @@ extension LocalReader {
             return seq.map { .at($0) }
         case .timetoken(let time): return try place(from: time, through: time, number, log)
         case .date(let date):
-            let first = Timetoken(date)
-            let last = Timetoken(rawValue: first.rawValue + Timetoken.ticksPerMillisecond - 1)
-            return try place(from: first, through: last, number, log)
+            let times = Timetoken.millisecond(of: date)
+            return try place(from: times.lowerBound, through: times.upperBound, number, log)
         case .firstUnread:
             guard let read = try readState(number) else { return nil }
             guard read.unread > 0 else { return .between(log.head) }

@@ -280,6 +280,9 @@ extension LocalWriter {
         guard var state = try reader.readState(number) else { return }
         state.advance(to: head.head, n: head.n)
         try save(state, number: number)
+        // A channel that is not heard in full: that it moved is known before what was said.
+        try db.cachedStatement(sql: "UPDATE conversation SET isRecent = kind <> 'room' WHERE number = ?")
+            .execute(arguments: [number])
     }
 
     private func refreshLast(_ number: Int64) throws {

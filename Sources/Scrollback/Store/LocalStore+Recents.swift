@@ -1,18 +1,26 @@
 import GRDB
 public import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 /// A conversation in the list of recents.
 public struct RecentConversation: Hashable, Identifiable, Sendable {
+    /// The name the user knows it by: a direct conversation is named by the peer.
     public let id: ConversationID
+    /// At most 128 bytes of UTF-8; absent where nobody gave it one, as in most direct conversations.
     public var name: String?
+    /// Where a picture of it is, as it was given to the server: at most 2,048 bytes of UTF-8.
     public var avatar: String?
-    /// The newest message this device may see.
+    /// The newest message this device has of it; absent where it has none yet.
     public var lastMessage: Message?
+    /// Messages of others that count and were not read, on any of the user's devices.
     public var unread: Int64
+    /// Messages of others that were not read and mention the user, by name or because everyone is meant.
     public var mentions: Int64
+    /// Whether the user wants no push of it; what is unread is counted all the same.
     public var isMuted: Bool
+    /// Whether it stands before those that are not pinned.
     public var isPinned: Bool
+    /// Whether the user marked it as unread by hand, whatever the counts say; the next read ends that.
     public var isMarkedUnread: Bool
 }
 
@@ -42,23 +50,34 @@ extension LocalReader {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'settled')") ?? false
     }
 
+    private static let recentColumns =
+        "number, id, name, avatar, unread, mentions, isMuted, isPinned, isMarkedUnread, epoch"
+
     /// The newest conversations, pinned ones first.
     package func recents(limit: Int) throws -> [RecentConversation] {
         try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT number, id, name, avatar, unread, mentions, isMuted, isPinned, isMarkedUnread, epoch
-                    FROM conversation WHERE isRecent ORDER BY isPinned DESC, sortTime DESC, number DESC LIMIT ?
+                    SELECT \(Self.recentColumns) FROM conversation
+                    WHERE isRecent ORDER BY isPinned DESC, sortTime DESC, number DESC LIMIT ?
                     """), arguments: [limit]
-        ).map { row in
-            let number: Int64 = row[0]
-            let id = try ConversationID(row[1] as String)
-            let epoch = (row[9] as Int64?).map { Epoch(rawValue: UInt64(bitPattern: $0)) }
-            let last = try epoch.flatMap { try newestMessage(number, in: id, epoch: $0) }
-            return RecentConversation(
-                id: id, name: row[2], avatar: row[3], lastMessage: last, unread: row[4], mentions: row[5],
-                isMuted: row[6], isPinned: row[7], isMarkedUnread: row[8])
-        }
+        ).map { try recent($0) }
+    }
+
+    package func recent(_ id: ConversationID) throws -> RecentConversation? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT \(Self.recentColumns) FROM conversation WHERE id = ? AND isRecent"),
+            arguments: [id.description]
+        ).map { try recent($0) }
+    }
+
+    private func recent(_ row: Row) throws -> RecentConversation {
+        let id = try ConversationID(row[1] as String)
+        let epoch = (row[9] as Int64?).map { Epoch(rawValue: UInt64(bitPattern: $0)) }
+        return RecentConversation(
+            id: id, name: row[2], avatar: row[3],
+            lastMessage: try epoch.flatMap { try newestMessage(row[0], in: id, epoch: $0) }, unread: row[4],
+            mentions: row[5], isMuted: row[6], isPinned: row[7], isMarkedUnread: row[8])
     }
 
     private func newestMessage(_ number: Int64, in id: ConversationID, epoch: Epoch) throws -> Message? {
@@ -71,10 +90,6 @@ extension LocalReader {
             return false
         }
         return newest
-    }
-
-    package func recent(_ id: ConversationID) throws -> RecentConversation? {
-        try recents(limit: .max).first { $0.id == id }
     }
 
     /// Unread messages of all conversations in the list.

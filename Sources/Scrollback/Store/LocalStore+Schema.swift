@@ -66,7 +66,10 @@ extension LocalStore {
                     ) WITHOUT ROWID;
                     CREATE INDEX outboxLane ON outbox (conversation, ordinal);
 
-                    CREATE TABLE person (user TEXT PRIMARY KEY, profile TEXT NOT NULL) WITHOUT ROWID;
+                    -- Whose profile is '' has none.
+                    CREATE TABLE person (
+                        user TEXT PRIMARY KEY, profile TEXT NOT NULL, fetchedAt REAL NOT NULL
+                    ) WITHOUT ROWID;
                     """)
         }
         return migrator

@@ -1,6 +1,7 @@
 package import Foundation
 import GRDB
 package import ScrollbackModel
+import StoreFiles
 
 /// What one device keeps of one user's conversations: messages, gaps, the outbox, read state.
 ///
@@ -8,11 +9,13 @@ package import ScrollbackModel
 /// gaps and cursor never disagree, wherever the process is killed.
 package final class LocalStore: Sendable {
     let database: any DatabaseWriter
+    private let lock: DirectoryLock?
     package let user: UserID
 
     /// Opens the store in a directory, or in memory without one.
     ///
-    /// - Throws: `local-storage` when it can't be opened, is another user's, or was written by a newer version.
+    /// - Throws: `local-storage` when it can't be opened, somebody has it open, it is another user's, or a newer version
+    ///   wrote it.
     package init(directory: URL?, user: UserID) throws(ChatError) {
         self.user = user
         do {
@@ -25,9 +28,11 @@ package final class LocalStore: Sendable {
             configuration.busyMode = .timeout(5)
             if let directory {
                 try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+                lock = try DirectoryLock(directory, else: .localStorage, "one client at a time may open it")
                 database = try DatabasePool(
                     path: directory.appending(path: Self.fileName).path, configuration: configuration)
             } else {
+                lock = nil
                 database = try DatabaseQueue(configuration: configuration)
             }
             try Self.migrator.migrate(database)
@@ -64,11 +69,12 @@ package final class LocalStore: Sendable {
 
     package func close() throws {
         try database.close()
+        lock?.release()
     }
 
     /// Removes a store's files.
     package static func erase(_ directory: URL) throws {
-        for name in [fileName, fileName + "-wal", fileName + "-shm"] {
+        for name in [fileName, fileName + "-wal", fileName + "-shm", DirectoryLock.fileName] {
             let file = directory.appending(path: name)
             if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
         }
@@ -85,10 +91,8 @@ package final class LocalStore: Sendable {
     ) async throws(ChatError) -> Answer {
         do {
             return try readSynchronously(body)
-        } catch let error as ChatError {
-            throw error
         } catch {
-            throw ChatError(.localStorage, "the local store failed", cause: error)
+            throw Self.failure(error)
         }
     }
 
@@ -97,17 +101,22 @@ package final class LocalStore: Sendable {
     }
 
     /// Changes in one transaction.
+    ///
+    /// A task that is cancelled meanwhile does not undo it: whoever waits for a transaction hears how it went.
     package func write<Answer: Sendable>(
         _ body: @escaping @Sendable (LocalWriter) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let user = user
-        do {
-            return try await database.write { db in try body(LocalWriter(reader: LocalReader(db: db, user: user))) }
-        } catch let error as ChatError {
-            throw error
-        } catch {
-            throw ChatError(.localStorage, "the local store failed", cause: error)
+        let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
+            database.asyncWrite(
+                { db in try body(LocalWriter(reader: LocalReader(db: db, user: user))) },
+                completion: { _, result in continuation.resume(returning: result.mapError(Self.failure)) })
         }
+        return try result.get()
+    }
+
+    private static func failure(_ error: any Error) -> ChatError {
+        error as? ChatError ?? ChatError(.localStorage, "the local store failed", cause: error)
     }
 }
 

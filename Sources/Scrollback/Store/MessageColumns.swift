@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import ScrollbackModel
 import ScrollbackWire
-import SQLiteRows
+import StoreFiles
 
 /// How a message's row is read and written: one list of columns, one order.
 enum MessageColumns {

@@ -11,6 +11,7 @@ import Synchronization
 public final class Timeline: Sendable {
     /// One row of a timeline.
     public enum Item: Sendable, Identifiable {
+        /// A message at its place; a recalled or deleted one has no content.
         case message(Message)
         /// A message of this device that is not on the server yet.
         case pending(Pending)
@@ -29,16 +30,23 @@ public final class Timeline: Sendable {
 
     /// A message that is not on the server yet.
     public struct Pending: Sendable, Identifiable {
+        /// The id it keeps when it is sent.
         public let id: MessageID
+        /// What it says.
         public let content: MessageContent
+        /// What accompanies the content.
         public let attributes: MessageAttributes
+        /// When it was queued, by this device's clock.
         public let createdAt: Date
+        /// How far it has come; never `sent`, nor `gone`.
         public let state: Sending.State
     }
 
+    /// What is done about a gap.
     public enum GapState: Hashable, Sendable {
-        /// Nobody looks at it.
+        /// Nobody looks at it, or the server can't be asked for now.
         case waiting
+        /// The server was asked for messages in it.
         case loading
     }
 
@@ -46,6 +54,8 @@ public final class Timeline: Sendable {
     public struct View: Sendable {
         /// Oldest first.
         public var items: [Item]
+        /// Who wrote the messages, as far as this device knows their profiles.
+        public var people: [UserID: UserProfile]
         /// The first message the reader has not read, where it is in the window.
         public var firstUnread: MessageID?
         /// Whether the newest message there is, is in the window.
@@ -63,6 +73,9 @@ public final class Timeline: Sendable {
         var visible: SeqRange?
         var fill = GapFill()
         var isSeeking = false
+        var isFetchingPeople = false
+        /// Profiles are not asked for before then: they could not be had.
+        var peopleAfter = Date.distantPast
         /// What was shown last.
         var snapshot: TimelineSnapshot?
         /// The places that are shown, or will be when somebody looks again.
@@ -92,14 +105,18 @@ public final class Timeline: Sendable {
         lookAgain()
     }
 
-    /// Moves the window half its size further back, and returns once there is something to show.
+    /// Shows half a window's size of older messages besides, and returns once there is something to show.
+    ///
+    /// A window that would hold more than twice its size lets go of its newest messages.
     ///
     /// - Throws: what kept the server from being asked, where the device has nothing older.
     public func loadOlder() async throws(ChatError) {
         try await extend(.older)
     }
 
-    /// Moves the window half its size to the newest end, where it stays from then on.
+    /// Shows half a window's size of newer messages besides; a window that comes to the newest end stays there.
+    ///
+    /// A window that would hold more than twice its size lets go of its oldest messages.
     ///
     /// - Throws: what kept the server from being asked, where the device has nothing newer.
     public func loadNewer() async throws(ChatError) {
@@ -162,6 +179,7 @@ public final class Timeline: Sendable {
                     switch work {
                     case .fill(let gap): group.addTask { await self.fill(gap) }
                     case .seek(let point): group.addTask { await self.seek(point) }
+                    case .fetch(let people): group.addTask { await self.fetch(people) }
                     case nil: break
                     }
                 }
@@ -177,16 +195,19 @@ public final class Timeline: Sendable {
     private enum Work {
         case fill(GapRequest)
         case seek(HistoryPoint)
+        case fetch([UserID])
     }
 
     /// Reads the window from one snapshot, and finds what to ask for next.
     private func read() async throws(ChatError) -> (View, Work?) {
         let (window, visible) = state.withLock { ($0.window, $0.visible) }
         let (id, user, size) = (conversation.id, core.user, size)
-        let snapshot = try await core.store.read { reader in
-            try TimelineSnapshot(window, size: size, visible: visible, of: id, user, reader)
-        }
         let now = core.clock()
+        let snapshot = try await core.store.read { reader in
+            try TimelineSnapshot(
+                window, size: size, visible: visible, peopleSince: now - ClientCore.profileLifetime, of: id, user,
+                reader)
+        }
         return state.withLock { state in
             // Unless the screen has moved it meanwhile.
             if state.window == window { state.window = snapshot.window }
@@ -198,6 +219,9 @@ public final class Timeline: Sendable {
                 work = .seek(point)
             } else if case .ask(let request) = state.fill.next(snapshot.wanted, now: now) {
                 work = .fill(request)
+            } else if !snapshot.people.wanted.isEmpty, !state.isFetchingPeople, now >= state.peopleAfter {
+                state.isFetchingPeople = true
+                work = .fetch(Array(snapshot.people.wanted.sorted().prefix(ClientRequest.maximumUsers)))
             }
             return (snapshot.view(loading: state.fill.inFlight?.gap), work)
         }
@@ -208,6 +232,9 @@ public final class Timeline: Sendable {
             let page = try await conversation.fetch(request.query)
             let outcome = try await core.apply(page, to: conversation.id)
             state.withLock { $0.fill.answered(request, changedGaps: outcome?.changedGaps ?? false) }
+        } catch  where Task.isCancelled {
+            // Nobody looks any more; whoever does next asks again.
+            state.withLock { $0.fill.disconnected() }
         } catch {
             var generator = SystemRandomNumberGenerator()
             let now = core.clock()
@@ -215,6 +242,21 @@ public final class Timeline: Sendable {
             try? await Task.sleep(for: .seconds(1))
         }
         lookAgain()
+    }
+
+    private func fetch(_ people: [UserID]) async {
+        var hasFailed = false
+        do {
+            try await core.fetchPeople(people)
+        } catch {
+            hasFailed = true
+        }
+        let now = core.clock()
+        state.withLock { state in
+            state.isFetchingPeople = false
+            if hasFailed { state.peopleAfter = now + 10 }
+        }
+        if !hasFailed { lookAgain() }
     }
 
     /// Asks the server for a point that the device does not know.
@@ -252,7 +294,8 @@ extension Conversation {
     ///
     /// - Parameters:
     ///   - point: where it begins: the newest end, the first unread message, a message.
-    ///   - window: how many messages it holds, 2 or more; up to twice as many while somebody scrolls.
+    ///   - window: how many messages it holds, 2 or more, else it traps; up to twice as many while somebody scrolls.
+    /// - Returns: a timeline, which reads nothing before somebody iterates its views.
     public func timeline(at point: HistoryPoint = .latest, window: Int = 200) -> Timeline {
         precondition(window >= 2, "a timeline's window holds at least 2 messages")
         return Timeline(conversation: self, at: point, size: window)

@@ -1,3 +1,4 @@
+import Foundation
 import ScrollbackModel
 import ScrollbackSync
 
@@ -7,6 +8,7 @@ struct TimelineSnapshot: Sendable {
     private var gaps: [SeqRange] = []
     private var pending: [PendingMessage] = []
     private var firstUnread: MessageID?
+    private(set) var people = LocalPeople()
     private var isAtNewest = true
     private var hasOlder = false
     /// What the window turned out to be: a point that was found is from then on a run of places.
@@ -19,8 +21,10 @@ struct TimelineSnapshot: Sendable {
     /// - Parameters:
     ///   - size: how many messages the timeline was asked to hold; it holds up to twice as many.
     ///   - visible: what is on the screen.
+    ///   - time: profiles that were fetched before it are asked for again.
     init(
-        _ window: TimelineWindow, size: Int, visible: SeqRange?, of id: ConversationID, _ user: UserID,
+        _ window: TimelineWindow, size: Int, visible: SeqRange?, peopleSince time: Date, of id: ConversationID,
+        _ user: UserID,
         _ reader: LocalReader
     ) throws {
         self.window = window
@@ -38,6 +42,7 @@ struct TimelineSnapshot: Sendable {
         guard let shown = places else { return }
         self.shown = shown
         rows = try reader.messages(in: local, shown, newestFirst: false, limit: .max, filter: .all)
+        people = try reader.people(Set(rows.map(\.sender)), fetchedSince: time)
         gaps = log.gaps.clipped(to: shown).ranges
         isAtNewest = shown.upperBound == range.upperBound
         hasOlder = shown.lowerBound > range.lowerBound
@@ -86,7 +91,8 @@ struct TimelineSnapshot: Sendable {
                         createdAt: message.createdAt, state: Sending.State(message.state)))
             }
         }
-        return Timeline.View(items: items, firstUnread: firstUnread, isAtNewest: isAtNewest, hasOlder: hasOlder)
+        return Timeline.View(
+            items: items, people: people.profiles, firstUnread: firstUnread, isAtNewest: isAtNewest, hasOlder: hasOlder)
     }
 
     private static func item(_ gap: SeqRange, _ loading: SeqRange?) -> Timeline.Item {

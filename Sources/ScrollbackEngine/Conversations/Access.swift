@@ -67,7 +67,8 @@ package struct Access {
         self.visible = floor <= row.head ? visible.clipped(to: floor...row.head) : SeqRangeSet()
 
         let isFollowing = standing.isMember || seesWithoutStanding
-        let head = isFollowing ? row.head : self.visible.highest ?? 0
+        // Where they left, though they may see nothing just before it: a head never goes back.
+        let head = isFollowing ? row.head : min(row.head, standing.spans.compactMap(\.upper).max() ?? 0)
         let headN =
             head == row.head ? row.n : try store.message(atOrBelow: head, in: row.number)?.n ?? row.floorN
         state = LogHead(

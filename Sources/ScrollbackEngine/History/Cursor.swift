@@ -73,7 +73,10 @@ struct PageCursor {
         } catch {
             return nil
         }
-        guard let direction, let seq, seq >= 0, let epoch else { return nil }
+        // A cursor comes back from outside: what no page would have written in it is not ours.
+        guard let direction, let seq, (0..<Seq.max).contains(seq), let epoch, end.map({ $0 > 0 }) ?? true,
+            let filter = try? filter.validated()
+        else { return nil }
         return PageCursor(direction: direction, seq: seq, end: end, epoch: epoch, sort: sort, filter: filter)
     }
 }

@@ -149,7 +149,8 @@ struct PageReader {
         case .earliest: return .between(state.firstSeq - 1)
         case .seq(let seq):
             guard seq >= 1 else { throw ChatError.invalidParameter(parameter, "must be seq:1 or above") }
-            return .at(seq)
+            // Above the head there is nothing to tell one place from another, and the largest has none after it.
+            return .at(min(seq, state.head + 1))
         case .id(let id):
             guard let found = try store.message(id, in: row.number), access.visible.contains(found.seq) else {
                 throw ChatError(
@@ -158,9 +159,8 @@ struct PageReader {
             return .at(found.seq)
         case .timetoken(let time): return try place(from: time, through: time)
         case .date(let date):
-            let first = Timetoken(date)
-            let last = Timetoken(rawValue: first.rawValue + Timetoken.ticksPerMillisecond - 1)
-            return try place(from: first, through: last)
+            let times = Timetoken.millisecond(of: date)
+            return try place(from: times.lowerBound, through: times.upperBound)
         case .firstUnread: return try firstUnread()
         }
     }

@@ -34,6 +34,7 @@ extension Session {
         case .unsubscribe(let ids):
             for id in ids { unsubscribe(from: id.log.absolute(for: caller.user)) }
             answer(ref, .success(())) { _, _ in }
+        case .users(let ids): offload(ref, { try $0.users(ids) }, { $1.writeMembers(to: &$0) })
         case .activity(let isActive):
             state.withLock { $0.isActive = isActive }
             answer(ref, .success(())) { _, _ in }

@@ -1,16 +1,27 @@
 /// A conversation as one member sees it in a list: where its log stands, and their own state in it.
 public struct ConversationHead: Hashable, Sendable {
+    /// By the name the member knows it by: a direct conversation is named by the peer.
     public var conversation: ConversationID
+    /// At most 128 bytes of UTF-8; absent where nobody gave it one.
     public var name: String?
+    /// Where a picture of it is, at most 2,048 bytes of UTF-8.
+    ///
+    /// The server keeps what it was given and does not look whether it is a URL.
     public var avatar: String?
     package var state: LogHead
-    /// Messages that count and lie above what the member read.
+    /// Messages that count and lie above what the member read, their own apart; 0 in kinds without unread counts.
     public var unread: Int64
+    /// Messages of others above what the member read that mention them, by name or because everyone is meant.
     public var mentions: Int64
+    /// The newest place the member has read; 0 where they have read nothing.
     public var readSeq: Seq
+    /// The newest message the member may see; absent where there is none.
     public var lastMessage: Message?
+    /// Whether the member wants no push of it; what is unread is counted all the same.
     public var isMuted: Bool
+    /// Whether it stands before the others in the member's list, whatever its newest message.
     public var isPinned: Bool
+    /// Whether the member marked it as unread by hand, whatever the counts say; the next read ends that.
     public var isMarkedUnread: Bool
     /// Whether the member still is one; who left sees up to leaving.
     public var isMember: Bool

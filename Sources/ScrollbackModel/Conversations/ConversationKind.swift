@@ -31,6 +31,7 @@ public struct ConversationTraits: Hashable, Sendable {
         case subscribers
     }
 
+    /// Where it is looked up who a member is.
     public let membership: Membership
     /// Whether what was missed is replayed to a device that comes back, before live messages.
     public let replaysMissed: Bool

@@ -1,13 +1,15 @@
 /// What others see of a user.
 public struct UserProfile: Hashable, Sendable, Identifiable {
+    /// Whose profile it is.
     public var id: UserID
     /// At most 128 bytes of UTF-8.
     public var name: String?
-    /// A URL of a picture.
+    /// A URL of a picture, at most 2,048 bytes of UTF-8.
     public var avatar: String?
-    /// The application's own, a JSON object that travels byte for byte.
+    /// The application's own, a JSON object of at most 32 KiB that travels byte for byte.
     public var metadata: RawJSON?
 
+    /// A profile with all that is known of it.
     public init(id: UserID, name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil) {
         self.id = id
         self.name = name
@@ -18,9 +20,12 @@ public struct UserProfile: Hashable, Sendable, Identifiable {
 
 /// A member of a conversation.
 public struct Member: Hashable, Sendable, Identifiable {
+    /// Who it is.
     public var id: UserID
+    /// What they may do in this conversation; somebody else elsewhere.
     public var role: Role
 
+    /// A member with their role.
     public init(id: UserID, role: Role) {
         self.id = id
         self.role = role

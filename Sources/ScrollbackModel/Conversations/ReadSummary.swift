@@ -1,17 +1,26 @@
 /// Somebody's read state in one conversation, and the place, change and own change it was computed at: a device that knows
 /// of later ones drops it, or adds the difference.
 public struct ReadSummary: Hashable, Sendable {
+    /// The log that the places are of; a summary of another one means nothing.
     public var epoch: Epoch
+    /// The newest place that was read, 0 for none; of two summaries the higher one holds.
     public var readSeq: Seq
+    /// Messages that count above what was read, the user's own apart.
     public var unread: Int64
+    /// Messages of others above what was read that mention the user, by name or because everyone is meant.
     public var mentions: Int64
+    /// Whether the conversation was marked as unread by hand, whatever the counts say.
     public var isMarkedUnread: Bool
-    /// The head and its running number when this was computed.
+    /// The newest place the user could see when this was computed; 0 for none.
     public var seq: Seq
+    /// The running number at ``seq``: how many messages up to it count as unread for somebody who read nothing.
     public var n: Int64
+    /// The conversation's newest change when this was computed; 0 for none.
     public var rev: Int64
+    /// The user's own change counter when this was computed: it rises when they read, join or leave.
     public var userRev: Int64
 
+    /// A summary with all that is known of it.
     public init(
         epoch: Epoch, readSeq: Seq, unread: Int64, mentions: Int64, isMarkedUnread: Bool, seq: Seq, n: Int64,
         rev: Int64, userRev: Int64

@@ -1,4 +1,7 @@
 /// What a member may do, lowest first.
+///
+/// By default members read, write and leave; moderators put members in and out besides; owners change settings and
+/// roles, and delete, besides.
 public enum Role: String, CaseIterable, Codable, Sendable, Comparable {
     case member, moderator, owner
 
@@ -10,6 +13,7 @@ public enum Role: String, CaseIterable, Codable, Sendable, Comparable {
         }
     }
 
+    /// Whether `a` stands below `b`: member, moderator, owner.
     public static func < (a: Role, b: Role) -> Bool {
         a.rank < b.rank
     }

@@ -3,16 +3,17 @@ public import Foundation
 /// What went wrong, the same on the device and on the server: a stable code, whether trying again can help, a sentence for
 /// a person, and what the sentence is about.
 public struct ChatError: Error, Sendable {
+    /// What went wrong, for programs: what to branch on.
     public var code: Code
     /// A sentence for a person.
     ///
     /// It never holds message text or tokens.
     public var message: String
-    /// The argument that was wrong.
+    /// The argument that was wrong, by its name in the protocol or the call.
     public var parameter: String?
-    /// The limit that was passed.
+    /// The limit that was exceeded, in the unit the message names: bytes, elements, messages a second.
     public var limit: Int?
-    /// When to try again, in seconds.
+    /// When to try again, in seconds from now.
     public var retryAfter: TimeInterval?
     /// Whether the same request can succeed later.
     public var isTemporary: Bool
@@ -21,6 +22,9 @@ public struct ChatError: Error, Sendable {
     /// What lay beneath, on this side.
     public var cause: (any Error)?
 
+    /// An error whose status, and whether it is temporary, follow from its code.
+    ///
+    /// A code this version does not list has status 500 and is not temporary.
     public init(
         _ code: Code, _ message: String, parameter: String? = nil, limit: Int? = nil, retryAfter: TimeInterval? = nil,
         cause: (any Error)? = nil
@@ -55,12 +59,15 @@ extension ChatError {
     ///
     /// Newer servers may send codes this version does not list.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// As it travels, for example `unknown-conversation`.
         public let rawValue: String
 
+        /// A code by its name, whether this version lists it or not.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
+        /// The name as it travels.
         public var description: String { rawValue }
 
         fileprivate static let table: [Code: (status: Int, isTemporary: Bool)] = [
@@ -84,41 +91,59 @@ extension ChatError {
 extension ChatError.Code {
     /// Not JSON, or not the JSON that was expected.
     public static let malformed = Self(rawValue: "malformed")
+    /// There is no token, it can't be verified, or it is another user's: a fresh one is needed.
     public static let invalidToken = Self(rawValue: "invalid-token")
+    /// The token's time is over: a fresh one is needed.
     public static let tokenExpired = Self(rawValue: "token-expired")
+    /// The user's tokens were revoked, or the server signed this device out.
     public static let tokenRevoked = Self(rawValue: "token-revoked")
     /// Seen, but not allowed.
     public static let forbidden = Self(rawValue: "forbidden")
+    /// It takes a member: whoever asks has left, or sees the conversation without being one.
     public static let notMember = Self(rawValue: "not-member")
     /// Not there, or not visible to whoever asks: the two do not differ.
     public static let unknownConversation = Self(rawValue: "unknown-conversation")
+    /// The message is not there or not visible to whoever asks; of a question to this device, not here.
     public static let unknownMessage = Self(rawValue: "unknown-message")
+    /// The user has no profile.
     public static let unknownUser = Self(rawValue: "unknown-user")
+    /// Who is to be put out, or into a private channel, is not a member of the conversation or its community.
     public static let unknownMember = Self(rawValue: "unknown-member")
+    /// Nothing is at this path, or the server knows no request of this type.
     public static let unknownOperation = Self(rawValue: "unknown-operation")
+    /// The path is there, but not with this HTTP method; the `Allow` header lists those it has.
     public static let methodNotAllowed = Self(rawValue: "method-not-allowed")
+    /// The server did not answer within 20 seconds; what was asked may have been done.
     public static let timeout = Self(rawValue: "timeout")
-    /// The id was used for another submission, or by another sender.
+    /// The id was used for another submission, or by another sender; or a message to be cancelled is in flight.
     public static let conflict = Self(rawValue: "conflict")
     /// The conversation was made anew, or the store restored: start over with it.
     public static let epochChanged = Self(rawValue: "epoch-changed")
     /// A new message of an import would have to go before the head.
     public static let outOfOrder = Self(rawValue: "out-of-order")
-    /// A queued message is older than the time its id is remembered.
+    /// A queued message is older than the 180 days its id is remembered: sent again, it might be there twice.
     public static let expired = Self(rawValue: "expired")
+    /// A body, a content or an attribute is above its limit, which `limit` gives in bytes.
     public static let tooLarge = Self(rawValue: "too-large")
+    /// The body is not declared as `application/json`.
     public static let unsupportedMediaType = Self(rawValue: "unsupported-media-type")
+    /// An argument does not have the shape or the range it must have; `parameter` names it.
     public static let invalidParameter = Self(rawValue: "invalid-parameter")
+    /// The user sent more than the server takes of one; `retryAfter` says how long to wait.
     public static let rateLimited = Self(rawValue: "rate-limited")
+    /// The server failed, or gave an answer that makes no sense: no fault of the request.
     public static let internalError = Self(rawValue: "internal-error")
     /// The server could not be reached from here.
     public static let unreachable = Self(rawValue: "unreachable")
+    /// Too many writes are waiting at the server; this one was not carried out.
     public static let overloaded = Self(rawValue: "overloaded")
     /// The server's disk is full; reads go on.
     public static let storageFull = Self(rawValue: "storage-full")
+    /// The server is stopping, or takes no requests yet.
     public static let shuttingDown = Self(rawValue: "shutting-down")
-    /// The client was closed.
+    /// The client was closed, or another connection of this device took its place.
     public static let closed = Self(rawValue: "closed")
+    /// A message whose delivery was awaited was cancelled, or sent without being stored.
     public static let cancelled = Self(rawValue: "cancelled")
     /// This device's own store failed.
     public static let localStorage = Self(rawValue: "local-storage")
@@ -133,6 +158,8 @@ extension ChatError: Equatable {
 }
 
 extension ChatError: CustomStringConvertible, LocalizedError {
+    /// The code and the sentence, for logs.
     public var description: String { "\(code): \(message)" }
+    /// The sentence for a person, which is `localizedDescription` too.
     public var errorDescription: String? { message }
 }

@@ -2,8 +2,11 @@ public import Foundation
 
 /// A point in a conversation's history.
 public enum HistoryPoint: Hashable, Sendable {
+    /// A place, 1 or above, whether or not a message is still there.
     case seq(Seq)
+    /// A time, which one message of the conversation has, or none.
     case timetoken(Timetoken)
+    /// A message; where the server has none of this id that the reader may see, it answers `unknown-message`.
     case id(MessageID)
     /// A whole millisecond: before it means earlier, after it means the next millisecond or later.
     case date(Date)
@@ -11,8 +14,16 @@ public enum HistoryPoint: Hashable, Sendable {
     case latest
     /// The oldest end, before the first message.
     case earliest
-    /// The first message that counts as unread for the reader.
+    /// The first message that counts as unread for the reader; the newest end where nothing is unread.
     case firstUnread
+
+    /// Whether it is one of the ends, which even an empty history has.
+    package var isEnd: Bool {
+        switch self {
+        case .latest, .earliest, .firstUnread: true
+        case .seq, .timetoken, .id, .date: false
+        }
+    }
 }
 
 /// Where a page begins and which way it goes.
@@ -30,20 +41,31 @@ public enum Anchor: Hashable, Sendable {
     /// Where another page said its history goes on.
     case cursor(HistoryCursor)
 
+    package var points: [HistoryPoint] {
+        switch self {
+        case .before(let point), .after(let point), .around(let point, _, _): [point]
+        case .between(let first, let second): [first, second]
+        case .cursor: []
+        }
+    }
+
     /// The newest messages.
     public static var latest: Anchor { .before(.latest) }
     /// The oldest messages.
     public static var earliest: Anchor { .after(.earliest) }
-    /// Around the first unread message.
+    /// Around the first unread message, with 10 on both sides.
     public static var firstUnread: Anchor { .around(.firstUnread, before: 10, after: 10) }
 }
 
 /// Where a page's history goes on.
 ///
-/// Opaque: pass it back as it came.
+/// Opaque: pass it back as it came, with any limit; it holds the order and the filter of the page it is from. Another
+/// text is `invalid-parameter`; one of a conversation that was made anew since is `epoch-changed`.
 public struct HistoryCursor: RawRepresentable, Hashable, Sendable {
+    /// The text the server gave, fit for a URL.
     public let rawValue: String
 
+    /// A cursor that a page gave earlier; it is checked when it is used.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
@@ -57,6 +79,9 @@ public enum Sort: String, CaseIterable, Sendable {
 }
 
 /// Which messages of a history are wanted; the limit counts only those.
+///
+/// A message must satisfy everything that is set. Each set has 1...100 elements, else a question with this filter is
+/// `invalid-parameter`.
 public struct MessageFilter: Hashable, Sendable {
     /// Only these types.
     public var types: Set<MessageType>?
@@ -64,10 +89,12 @@ public struct MessageFilter: Hashable, Sendable {
     public var excludedTypes: Set<MessageType>?
     /// Only these custom types; `nil` among them means messages that have none.
     public var customTypes: Set<String?>?
+    /// Only messages these users sent.
     public var senders: Set<UserID>?
-    /// Only messages that mention the reader.
+    /// Only messages that mention the reader, by name or because everyone is meant.
     public var mentionsMe: Bool
 
+    /// A filter of what is given; what is left out filters nothing.
     public init(
         types: Set<MessageType>? = nil, excludedTypes: Set<MessageType>? = nil, customTypes: Set<String?>? = nil,
         senders: Set<UserID>? = nil, mentionsMe: Bool = false
@@ -81,9 +108,13 @@ public struct MessageFilter: Hashable, Sendable {
 
     /// Every message.
     public static let all = MessageFilter()
+    /// Only messages of these types.
     public static func types(_ types: Set<MessageType>) -> MessageFilter { .init(types: types) }
+    /// Only messages these users sent.
     public static func senders(_ senders: Set<UserID>) -> MessageFilter { .init(senders: senders) }
+    /// Only messages of these custom types; `nil` among them means messages that have none.
     public static func customTypes(_ types: Set<String?>) -> MessageFilter { .init(customTypes: types) }
+    /// Only messages that mention the reader, by name or because everyone is meant.
     public static var mentionsMe: MessageFilter { .init(mentionsMe: true) }
 
     /// Whether a message is wanted by `reader`.
@@ -112,14 +143,18 @@ public struct MessageFilter: Hashable, Sendable {
 
 /// One question for a page of history.
 public struct HistoryQuery: Hashable, Sendable {
+    /// Where the page begins and which way it goes.
     public var anchor: Anchor
     /// How many messages, 0...100.
     ///
     /// With `around` the anchor gives both counts instead.
     public var limit: Int
+    /// The order in the page; with a cursor, that of the page it is from.
     public var sort: Sort
+    /// Which messages count; with a cursor, the filter of the page it is from.
     public var filter: MessageFilter
 
+    /// A question; whoever answers it checks the ranges.
     public init(_ anchor: Anchor = .latest, limit: Int = 20, sort: Sort = .newestFirst, filter: MessageFilter = .all) {
         self.anchor = anchor
         self.limit = limit
@@ -143,5 +178,11 @@ extension HistoryQuery {
             try check(limit, "limit")
         }
         _ = try filter.validated()
+        for case .date(let date) in anchor.points where !Self.dates.contains(date.timeIntervalSince1970) {
+            throw .invalidParameter("anchor", "has a date outside of the years 0...9999")
+        }
     }
+
+    /// What an ISO 8601 time can say, in seconds since 1970.
+    private static let dates: ClosedRange<TimeInterval> = -62_167_219_200...253_402_300_799
 }

@@ -76,6 +76,7 @@ extension ConversationID: CustomStringConvertible {
 }
 
 extension ConversationID: Comparable {
+    /// An order for lists: by kind, then by the bytes of the name, a community before its channels.
     public static func < (a: ConversationID, b: ConversationID) -> Bool {
         if a.kind != b.kind { return a.kind.rawValue < b.kind.rawValue }
         if a.target != b.target { return a.target < b.target }

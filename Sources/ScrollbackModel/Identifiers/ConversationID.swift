@@ -5,6 +5,7 @@
 /// webhooks use the absolute forms `direct:alice/bob` (sorted by bytes) and `system:alice/billing` (receiver first), which
 /// mean the same to everybody.
 public struct ConversationID: Hashable, Sendable {
+    /// Which of the five kinds; it decides what ``target`` and ``part`` name.
     public let kind: ConversationKind
     /// The peer, group, community, room or service; in an absolute form the first user.
     public let target: Identifier
@@ -17,9 +18,13 @@ public struct ConversationID: Hashable, Sendable {
         self.part = part
     }
 
+    /// The direct conversation with a peer, as its member names it; oneself is a valid peer.
     public static func direct(_ peer: UserID) -> ConversationID { .init(.direct, peer.identifier) }
+    /// A group, by the name it was created with.
     public static func group(_ name: Identifier) -> ConversationID { .init(.group, name) }
+    /// A room, by the name it was created with.
     public static func room(_ name: Identifier) -> ConversationID { .init(.room, name) }
+    /// What a service sends to the user who names it so.
     public static func system(_ service: UserID) -> ConversationID { .init(.system, service.identifier) }
 
     /// A channel of a community; without one, the community itself where members, roles and settings are meant.

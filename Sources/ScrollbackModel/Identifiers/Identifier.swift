@@ -13,7 +13,9 @@ public struct Identifier: Sendable {
 
     /// Checks a name that came from outside.
     ///
-    /// - Parameter parameter: what to call the name in the error.
+    /// - Parameters:
+    ///   - text: the name.
+    ///   - parameter: what to call it in the error.
     /// - Throws: `invalid-parameter` when the name is empty, too long, not normalized or has a control character.
     public init(_ text: String, parameter: String = "identifier") throws(ChatError) {
         if let reason = Self.fault(in: text) {
@@ -46,18 +48,25 @@ public struct Identifier: Sendable {
 }
 
 extension Identifier: Hashable, Comparable {
+    /// Whether two identifiers are the same bytes of UTF-8.
     public static func == (a: Identifier, b: Identifier) -> Bool {
-        var (a, b) = (a.text, b.text)
-        return a.withUTF8 { a in
-            b.withUTF8 { b in a.count == b.count && (a.isEmpty || memcmp(a.baseAddress!, b.baseAddress!, a.count) == 0)
+        var (first, second) = (a.text, b.text)
+        return first.withUTF8 { a in
+            second.withUTF8 { b in
+                guard a.count == b.count, let start = a.baseAddress, let other = b.baseAddress else {
+                    return a.count == b.count
+                }
+                return memcmp(start, other, a.count) == 0
             }
         }
     }
 
+    /// The order of the bytes of UTF-8, which is the same on every device and in every store.
     public static func < (a: Identifier, b: Identifier) -> Bool {
         a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
     }
 
+    /// Hashes the bytes, as equality compares them.
     public func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -74,5 +83,6 @@ extension Identifier: ExpressibleByStringLiteral, CustomStringConvertible {
         self.init(known: value)
     }
 
+    /// The identifier as it was given.
     public var description: String { text }
 }

@@ -2,8 +2,10 @@ public import Foundation
 
 /// A message's UUID, made by the sender's device and kept through every retry; unique in its conversation.
 public struct MessageID: Hashable, Sendable {
+    /// The sixteen bytes: version 7 from this SDK, whatever another sender or an importer chose.
     public let uuid: UUID
 
+    /// An id of any version, for example one derived from another system's.
     public init(_ uuid: UUID) {
         self.uuid = uuid
     }
@@ -20,7 +22,9 @@ public struct MessageID: Hashable, Sendable {
 
     /// A new id, UUID version 7 (RFC 9562): 48 bits of Unix milliseconds, then randomness.
     ///
-    /// - Parameter date: the time the id begins with; order is never taken from it.
+    /// - Parameters:
+    ///   - date: the time the id begins with; order is never taken from it.
+    ///   - generator: where the other 74 bits come from.
     public init(at date: Date, using generator: inout some RandomNumberGenerator) {
         let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
         let a = milliseconds << 16 | 0x7000 | UInt64.random(in: 0...0xFFF, using: &generator)
@@ -62,5 +66,6 @@ extension MessageID: CustomStringConvertible, Comparable {
         }
     }
 
+    /// The order of the sixteen bytes, for lists; messages are ordered by their place, never by this.
     public static func < (a: MessageID, b: MessageID) -> Bool { a.uuid < b.uuid }
 }

@@ -2,8 +2,15 @@
 ///
 /// The rules for the text are those of ``Identifier``.
 public struct UserID: Hashable, Comparable, Sendable {
+    /// The text, checked.
     public let identifier: Identifier
 
+    /// Checks a user that came from outside.
+    ///
+    /// - Parameters:
+    ///   - text: 1...128 bytes of UTF-8, as an ``Identifier`` must be.
+    ///   - parameter: what to call the user in the error.
+    /// - Throws: `invalid-parameter` when the text is not an ``Identifier``.
     public init(_ text: String, parameter: String = "user") throws(ChatError) {
         identifier = try Identifier(text, parameter: parameter)
     }
@@ -12,8 +19,10 @@ public struct UserID: Hashable, Comparable, Sendable {
         identifier = Identifier(known: text)
     }
 
+    /// The identifier as it was given.
     public var text: String { identifier.text }
 
+    /// The order of the bytes of UTF-8.
     public static func < (a: UserID, b: UserID) -> Bool { a.identifier < b.identifier }
 }
 
@@ -23,5 +32,6 @@ extension UserID: ExpressibleByStringLiteral, CustomStringConvertible {
         identifier = Identifier(stringLiteral: value)
     }
 
+    /// The identifier as it was given.
     public var description: String { identifier.text }
 }

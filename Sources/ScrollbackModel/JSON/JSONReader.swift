@@ -9,7 +9,10 @@ package struct JSONReader {
     /// The field being read, for errors.
     private var field = "body"
 
+    /// How deep a text may be nested; a value that an application puts in has less, so that whatever it travels in can
+    /// still be read.
     package static let maximumDepth = 64
+    private var depthLimit = (depth: JSONReader.maximumDepth, field: "body")
 
     /// - Throws: `malformed` when the bytes are not UTF-8.
     package init(_ bytes: [UInt8]) throws(ChatError) {
@@ -17,8 +20,10 @@ package struct JSONReader {
         self.bytes = bytes
     }
 
-    package init(_ text: String) {
+    /// - Parameter field: what to call the text in errors.
+    package init(_ text: String, field: String = "body") {
         bytes = Array(text.utf8)
+        self.field = field
     }
 
     private static func isUTF8(_ bytes: [UInt8]) -> Bool {
@@ -129,10 +134,15 @@ package struct JSONReader {
     }
 
     /// The next value as the bytes it came in.
+    ///
+    /// - Throws: `invalid-parameter` when it is nested deeper than ``RawJSON/maximumDepth``.
     package mutating func raw() throws(ChatError) -> RawJSON {
         _ = try peek()
         let start = index
+        let outer = depthLimit
+        depthLimit = (depth + RawJSON.maximumDepth, field)
         try skip()
+        depthLimit = outer
         return RawJSON(known: String(decoding: bytes[start..<index], as: UTF8.self))
     }
 
@@ -167,6 +177,9 @@ package struct JSONReader {
         depth += 1
         if depth > Self.maximumDepth {
             throw ChatError(.malformed, "the JSON is nested deeper than \(Self.maximumDepth)")
+        }
+        if depth > depthLimit.depth {
+            throw .invalidParameter(depthLimit.field, "must not be nested deeper than \(RawJSON.maximumDepth)")
         }
         index += 1
     }

@@ -3,11 +3,15 @@ public struct RawJSON: Hashable, Sendable {
     /// The value's text, without white space around it.
     public let text: String
 
+    /// How many objects and arrays may stand inside each other.
+    public static let maximumDepth = 32
+
     /// Takes a JSON text.
     ///
-    /// - Throws: `malformed` when it is not one JSON value (RFC 8259), or is nested deeper than 64.
+    /// - Throws: `malformed` when it is not one JSON value (RFC 8259); `invalid-parameter` when it is nested deeper than
+    ///   ``maximumDepth``.
     public init(_ text: String) throws(ChatError) {
-        var reader = JSONReader(text)
+        var reader = JSONReader(text, field: "json")
         let value = try reader.raw()
         try reader.end()
         self = value
@@ -17,8 +21,10 @@ public struct RawJSON: Hashable, Sendable {
         self.text = text
     }
 
+    /// Whether two texts are the same bytes; `{"a":1}` and `{ "a": 1 }` are not.
     public static func == (a: RawJSON, b: RawJSON) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
 
+    /// Hashes the bytes, as equality compares them.
     public func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -41,5 +47,6 @@ public struct RawJSON: Hashable, Sendable {
 }
 
 extension RawJSON: CustomStringConvertible {
+    /// The value's text.
     public var description: String { text }
 }

@@ -4,12 +4,15 @@ public import Foundation
 ///
 /// The text form has 17 digits today and travels as a string, since JSON numbers lose such precision in JavaScript.
 public struct Timetoken: RawRepresentable, Hashable, Comparable, Sendable {
+    /// Ticks of 100 ns since the beginning of 1970 in UTC.
     public let rawValue: UInt64
 
+    /// The time that many ticks of 100 ns after the beginning of 1970 in UTC.
     public init(rawValue: UInt64) {
         self.rawValue = rawValue
     }
 
+    /// A tick is 100 ns.
     public static let ticksPerMillisecond: UInt64 = 10_000
 
     /// The first tick of the date's millisecond; of a date that no number of ticks can say, the nearest one.
@@ -36,7 +39,15 @@ public struct Timetoken: RawRepresentable, Hashable, Comparable, Sendable {
         Date(timeIntervalSince1970: Double(rawValue / Self.ticksPerMillisecond) / 1000)
     }
 
+    /// Whether `a` is the earlier time.
     public static func < (a: Timetoken, b: Timetoken) -> Bool { a.rawValue < b.rawValue }
+
+    /// The times of a date's millisecond, both ends included.
+    package static func millisecond(of date: Date) -> ClosedRange<Timetoken> {
+        let first = Timetoken(date)
+        let (last, isPastTheEnd) = first.rawValue.addingReportingOverflow(ticksPerMillisecond - 1)
+        return first...Timetoken(rawValue: isPastTheEnd ? .max : last)
+    }
 
     /// The first time after both `now` and the last one given.
     package func advanced(to now: Timetoken) -> Timetoken {
@@ -45,6 +56,7 @@ public struct Timetoken: RawRepresentable, Hashable, Comparable, Sendable {
 }
 
 extension Timetoken: CustomStringConvertible {
+    /// The decimal digits, as a timetoken travels.
     public var description: String { String(rawValue) }
 }
 

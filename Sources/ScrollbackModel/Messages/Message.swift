@@ -2,14 +2,19 @@ public import Foundation
 
 /// One stored message of a conversation's log.
 public struct Message: Hashable, Identifiable, Sendable {
+    /// By the name the reader knows it by: a direct conversation is named by the peer.
     public var conversation: ConversationID
     /// Its place in the log, dense from 1.
     public var seq: Seq
     /// How many messages up to this one count as unread for somebody who read nothing.
     public var n: Int64
+    /// Given by the sender's device; the same message has it before it is sent and ever after.
     public var id: MessageID
+    /// Its time, which no other message of the conversation has; order is by ``seq`` all the same.
     public var timetoken: Timetoken
+    /// The log its place is in; places of another one can't be compared with it.
     public var epoch: Epoch
+    /// Whose token sent it; of an import, who said it.
     public var sender: UserID
     /// What it says; absent once it was recalled or deleted.
     public var content: MessageContent?
@@ -17,9 +22,12 @@ public struct Message: Hashable, Identifiable, Sendable {
     public var type: MessageType
     /// The change that last touched it; 0 while it is as it was sent.
     public var rev: Int64
+    /// What accompanies the content.
     public var attributes: MessageAttributes
+    /// When its content was last changed; absent while it is as it was sent.
     public var editedAt: Date?
 
+    /// A message with all that is known of it.
     public init(
         conversation: ConversationID, seq: Seq, n: Int64, id: MessageID, timetoken: Timetoken, epoch: Epoch,
         sender: UserID, type: MessageType, content: MessageContent?, rev: Int64 = 0,
@@ -51,19 +59,24 @@ public struct Message: Hashable, Identifiable, Sendable {
 
 /// What may accompany any content.
 public struct MessageAttributes: Hashable, Sendable {
+    /// Whom it calls by name.
     public var mentions: Mentions?
-    /// The application's own, a JSON object that travels byte for byte.
+    /// The application's own, a JSON object of at most 32 KiB that travels byte for byte.
     public var metadata: RawJSON?
-    /// The application's own, any JSON that travels byte for byte.
+    /// The application's own, any JSON of at most 32 KiB, which travels byte for byte.
     public var extra: RawJSON?
-    /// A free name to filter by.
+    /// A free name to filter by, 1...128 bytes of UTF-8.
     public var customType: String?
-    /// What a push about it should say and how it should look.
+    /// What a push about it should say and how it should look, a JSON object of at most 32 KiB.
     public var push: RawJSON?
+    /// The message it answers; the server does not look whether that is there.
     public var replyTo: MessageID?
     /// What the sender switched off for this one message.
     public var traits: MessageTraits
 
+    /// Attributes of what is given.
+    ///
+    /// Their limits are checked when the message is sent: `invalid-parameter` or `too-large`, naming the attribute.
     public init(
         mentions: Mentions? = nil, metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil,
         push: RawJSON? = nil, replyTo: MessageID? = nil, traits: MessageTraits = .init()
@@ -80,10 +93,14 @@ public struct MessageAttributes: Hashable, Sendable {
 
 /// What a sender hands in: the same id means the same message, through every retry.
 public struct Submission: Hashable, Sendable {
+    /// Made once for each message; with anything else under the same id the server answers `conflict`.
     public var id: MessageID
+    /// What the message says, at most 128 KiB of JSON.
     public var content: MessageContent
+    /// What accompanies the content.
     public var attributes: MessageAttributes
 
+    /// A submission with all that belongs to it.
     public init(id: MessageID, content: MessageContent, attributes: MessageAttributes = .init()) {
         self.id = id
         self.content = content
@@ -96,6 +113,7 @@ public struct Submission: Hashable, Sendable {
 
 /// What became of a send.
 public struct SendResult: Hashable, Sendable {
+    /// What the server did with it.
     public enum Outcome: String, Sendable {
         /// On disk, at its place.
         case committed
@@ -105,18 +123,25 @@ public struct SendResult: Hashable, Sendable {
         case delivered
     }
 
+    /// Which of the three it was; whichever it is, there is no need to send it again.
     public var outcome: Outcome
+    /// The id it was sent with.
     public var id: MessageID
+    /// The time it was given; a duplicate has that of the first attempt.
     public var timetoken: Timetoken
     /// Where it was stored; absent for what is not stored.
     public var position: Position?
 
     /// A place in a log.
     public struct Position: Hashable, Sendable {
+        /// The place, 1 or above.
         public var seq: Seq
+        /// The running number there: how many messages up to it count as unread for somebody who read nothing.
         public var n: Int64
+        /// The log the place is in.
         public var epoch: Epoch
 
+        /// A place with all that belongs to it.
         public init(seq: Seq, n: Int64, epoch: Epoch) {
             self.seq = seq
             self.n = n
@@ -124,6 +149,7 @@ public struct SendResult: Hashable, Sendable {
         }
     }
 
+    /// A result with all that belongs to it.
     public init(outcome: Outcome, id: MessageID, timetoken: Timetoken, position: Position?) {
         self.outcome = outcome
         self.id = id
@@ -134,13 +160,20 @@ public struct SendResult: Hashable, Sendable {
 
 /// A message that is not stored: it reaches whoever is connected now.
 public struct TransientMessage: Hashable, Identifiable, Sendable {
+    /// By the name the reader knows it by: a direct conversation is named by the peer.
     public var conversation: ConversationID
+    /// Given by the sender's device; one that comes again is the same message, sent once more.
     public var id: MessageID
+    /// When the server passed it on; two of them may have the same time.
     public var timetoken: Timetoken
+    /// Whose token sent it.
     public var sender: UserID
+    /// What it says.
     public var content: MessageContent
+    /// What accompanies the content.
     public var attributes: MessageAttributes
 
+    /// A message with all that is known of it.
     public init(
         conversation: ConversationID, id: MessageID, timetoken: Timetoken, sender: UserID, content: MessageContent,
         attributes: MessageAttributes

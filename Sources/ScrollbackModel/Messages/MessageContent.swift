@@ -2,6 +2,7 @@
 ///
 /// A type this version does not know keeps its bytes, so a newer app's messages survive a round trip through an older one.
 public struct MessageContent: Hashable, Sendable {
+    /// Decides what the message does besides being read, and what the JSON must hold.
     public let type: MessageType
     /// The content as it was sent.
     public let json: RawJSON
@@ -35,8 +36,10 @@ public struct MessageContent: Hashable, Sendable {
 
 /// The type of a content: a short name, or an application's own, reverse-DNS (`com.example.poll`) or `app:` prefixed.
 public struct MessageType: RawRepresentable, Hashable, Sendable {
+    /// The name, 1...64 bytes of `a-z A-Z 0-9 . _ : -` on the wire.
     public let rawValue: String
 
+    /// A type by its name, which is not checked here; ``init(_:parameter:)`` checks it.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
@@ -58,8 +61,11 @@ public struct MessageType: RawRepresentable, Hashable, Sendable {
         }
     }
 
+    /// Plain text: the content is `{"text": …}`.
     public static let text = MessageType(rawValue: "text")
+    /// A notice, which nobody counts as unread and no push tells of.
     public static let notice = MessageType(rawValue: "notice")
+    /// A command, which is not stored: it reaches whoever is connected now.
     public static let command = MessageType(rawValue: "command")
 
     /// What a message of this type does besides being read.
@@ -73,6 +79,7 @@ public struct MessageType: RawRepresentable, Hashable, Sendable {
 }
 
 extension MessageType: CustomStringConvertible {
+    /// The name.
     public var description: String { rawValue }
 }
 
@@ -84,10 +91,18 @@ public struct MessageTraits: Hashable, Sendable {
     ///
     /// Otherwise it reaches whoever is connected now and nobody else.
     public var isStored: Bool
+    /// Whether it raises the unread count of everybody but its sender; what is not stored never does.
     public var countsUnread: Bool
+    /// Whether a push may tell of it.
+    ///
+    /// It travels with the message; this version's server sends no pushes.
     public var notifies: Bool
+    /// Whether it is meant to bring its conversation to the top of the list of recents.
+    ///
+    /// It travels with the message; this version's list goes by the newest message, whatever this says.
     public var updatesRecents: Bool
 
+    /// Traits that are on unless they are switched off.
     public init(isStored: Bool = true, countsUnread: Bool = true, notifies: Bool = true, updatesRecents: Bool = true) {
         self.isStored = isStored
         self.countsUnread = countsUnread

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
-import SQLiteRows
+import StoreFiles
 
 /// One connection's prepared statements, each compiled when it is first used.
 ///

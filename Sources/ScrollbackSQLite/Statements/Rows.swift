@@ -2,7 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
-import SQLiteRows
+import StoreFiles
 
 // How the engine's rows are taken from columns and handed to parameters, in the order `Query` lists them.
 

@@ -1,7 +1,7 @@
 import GRDB
 import ScrollbackEngine
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 /// How far a check of a store has come.
 package struct VerifyProgress: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 extension Verification {
     /// Places are dense, times rise, and the running number rises by one exactly where a message counts; the

@@ -1,6 +1,6 @@
 import ScrollbackEngine
 import ScrollbackModel
-import SQLiteRows
+import StoreFiles
 
 extension Verification {
     /// What belongs to somebody: positions, times of membership, runs they don't count, and mentions.

@@ -72,14 +72,11 @@ extension Route {
             var users: [UserID]?
             try await scope.object(request) { (name, value) throws(ChatError) in
                 guard name == "users" else { return try value.skip() }
-                users = try value.list("users", limit: 100) { (user) throws(ChatError) in try user.user("users") }
+                users = try value.users()
             }
             let wanted = try users.required("users")
             let profiles = try await scope.read { try $0.users(wanted) }
-            return respond { writer in
-                writer.key("users")
-                writer.array(profiles) { $1.write(to: &$0) }
-            }
+            return respond { profiles.writeMembers(to: &$0) }
         },
     ]
 

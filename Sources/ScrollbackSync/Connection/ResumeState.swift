@@ -51,6 +51,9 @@ package struct ResumeState: Sendable {
         (windows == .done || synced.contains(conversation)) && !pending.contains(conversation)
     }
 
+    /// Whether windows of what moved are still to come.
+    package var isPassing: Bool { windows != .offline && windows != .done }
+
     /// How many live events wait.
     package var heldCount: Int { held.count }
 

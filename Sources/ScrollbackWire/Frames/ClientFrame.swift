@@ -35,6 +35,8 @@ package enum ClientRequest: Sendable {
     /// The full stream of community channels and rooms.
     case subscribe([ConversationID])
     case unsubscribe([ConversationID])
+    /// Profiles; of users who have none nothing comes.
+    case users([UserID])
     /// Foreground or background.
     case activity(isActive: Bool)
     /// A fresh token, before the old one expires.
@@ -44,6 +46,8 @@ package enum ClientRequest: Sendable {
     /// The most logs one `sync` asks about.
     package static let maximumPositions = 100
     package static let maximumWindow = 100
+    /// The most profiles one `users` asks for.
+    package static let maximumUsers = 100
 }
 
 extension ClientFrame {
@@ -98,7 +102,7 @@ package struct RequestError: Error {
 
 extension ClientRequest {
     static let names: Set<String> = [
-        "send", "history", "read", "sync", "subscribe", "unsubscribe", "activity", "token", "ping",
+        "send", "history", "read", "sync", "subscribe", "unsubscribe", "users", "activity", "token", "ping",
     ]
 
     var name: String {
@@ -109,6 +113,7 @@ extension ClientRequest {
         case .syncWindow, .syncLogs: "sync"
         case .subscribe: "subscribe"
         case .unsubscribe: "unsubscribe"
+        case .users: "users"
         case .activity: "activity"
         case .token: "token"
         case .ping: "ping"
@@ -144,6 +149,9 @@ extension ClientRequest {
         case .subscribe(let conversations), .unsubscribe(let conversations):
             writer.key("conversations")
             writer.array(conversations) { $0.value($1.description) }
+        case .users(let users):
+            writer.key("users")
+            writer.array(users) { $0.value($1.text) }
         case .activity(let isActive): writer.field("active", isActive)
         case .token(let token): writer.field("token", token)
         case .ping: break
@@ -163,6 +171,7 @@ private struct Fields {
     var message: SubmissionFields?
     var history = HistoryParameters([:])
     var positions: [LogPosition]?
+    var users: [UserID]?
     var seq: Seq?
     var epoch: Epoch?
     var limit: Int64?
@@ -184,6 +193,7 @@ private struct Fields {
             positions = try value.list("positions", limit: ClientRequest.maximumPositions) {
                 (position) throws(ChatError) in try LogPosition(from: &position)
             }
+        case "users": users = try value.users()
         case "seq": seq = try value.integer()
         case "epoch": epoch = try value.epoch()
         case "limit": limit = try value.integer()
@@ -228,6 +238,7 @@ private struct Fields {
             return .syncWindow(cursor: cursor, limit: Int(limit))
         case "subscribe": return .subscribe(try conversations.required("conversations"))
         case "unsubscribe": return .unsubscribe(try conversations.required("conversations"))
+        case "users": return .users(try users.required("users"))
         case "activity": return .activity(isActive: try isActive.required("active"))
         case "token": return .token(try token.required("token"))
         case "ping": return .ping

@@ -153,6 +153,31 @@ extension UserProfile {
     }
 }
 
+extension JSONReader {
+    /// The names of those whose profiles are wanted.
+    package mutating func users() throws(ChatError) -> [UserID] {
+        try list("users", limit: ClientRequest.maximumUsers) { (user) throws(ChatError) in try user.user("users") }
+    }
+}
+
+extension [UserProfile] {
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.key("users")
+        writer.array(self) { $1.write(to: &$0) }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var profiles: [UserProfile]?
+        try reader.object { (name, value) throws(ChatError) in
+            guard name == "users" else { return try value.skip() }
+            profiles = try value.list("users", limit: ClientRequest.maximumUsers) { (profile) throws(ChatError) in
+                try UserProfile(from: &profile)
+            }
+        }
+        self = try profiles.required("users")
+    }
+}
+
 /// The members of a profile as they come.
 package struct ProfileFields {
     package var name: String?

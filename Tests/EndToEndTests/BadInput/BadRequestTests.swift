@@ -110,6 +110,24 @@ private func nested(_ depth: Int) -> String {
             "sentAt", by: .admin),
     ]
 
+    /// Names in bodies are held to the same rules as names in paths.
+    private static let namesInBodies: [BadRequest] = [#"a\u0000b"#, #"e\u0301"#, "\u{1100}\u{1161}", text(129), ""]
+        .flatMap {
+            name -> [BadRequest] in
+            [
+                .put("/v1/conversations/group:x", #"{"members":["\#(name)"]}"#, 422, "invalid-parameter", "members"),
+                .post("/v1/tokens", #"{"user":"\#(name)"}"#, 422, "invalid-parameter", "user", by: .admin),
+                .post("/v1/users/fetch", #"{"users":["\#(name)"]}"#, 422, "invalid-parameter", "users"),
+                .post(
+                    crew + "/messages", send(#""mentions":{"users":["\#(name)"]}"#), 422, "invalid-parameter",
+                    "mentions"),
+                .post(
+                    crew + "/import",
+                    #"{"messages":[\#(send(#""sender":"\#(name)","sentAt":"2026-02-03T10:00:00Z""#))]}"#, 422,
+                    "invalid-parameter", "sender", by: .admin),
+            ]
+        }
+
     /// A whole send, but for what is given.
     private static func send(_ members: String) -> String {
         let parts = [#""id":"\#(id)""#, #""type":"text""#, #""content":{"text":"x"}"#].filter { part in
@@ -230,7 +248,8 @@ private func nested(_ depth: Int) -> String {
     ]
 
     private static let all: [BadRequest] = [
-        notJSON, wrongShapes, limits, points, combinations, anchors, lists, listParameters, names, conversations, paths,
+        notJSON, wrongShapes, namesInBodies, limits, points, combinations, anchors, lists, listParameters, names,
+        conversations, paths,
         positions, noPositions,
     ].flatMap { $0 }
 

@@ -85,6 +85,14 @@ import Testing
 
     private func pad(_ count: Int) -> String { String(repeating: "x", count: count) }
 
+    @Test func `A body of exactly the largest size is taken`() async throws {
+        let head = #"{"id":"\#(id)","type":"command","content":{},"future":""#
+        let body = head + pad(524_288 - head.utf8.count - 2) + #""}"#
+        #expect(body.utf8.count == 524_288)
+        let answer = try await world.alice.call("POST", "/v1/conversations/group:crew/messages", body)
+        #expect(answer.status == 201, "\(answer)")
+    }
+
     @Test func `The largest content is taken, and unknown members are passed over`() async throws {
         let answer = try await world.admin.call("PUT", "/v1/conversations/group:large", "{}")
         #expect(answer.status == 201)
@@ -100,15 +108,23 @@ import Testing
         #expect(read.json.int("seq") == 1)
     }
 
-    @Test func `Nesting is taken to 64 and refused beyond`() async throws {
+    @Test func `An application's JSON may be nested 32 deep, a body 64`() async throws {
         let path = "/v1/conversations/group:crew/messages"
         func body(_ depth: Int) -> String {
-            let nested = String(repeating: "[", count: depth - 2) + String(repeating: "]", count: depth - 2)
-            return #"{"id":"\#(UUID())","type":"command","content":{"x":\#(nested)}}"#
+            let nested = String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1)
+            return #"{"id":"\#(UUID())","type":"app:deep","content":{"x":\#(nested)}}"#
         }
-        #expect(try await world.alice.call("POST", path, body(64)).status == 201)
-        let refused = try await world.alice.call("POST", path, body(65))
-        #expect(refused.status == 400 && refused.code == "malformed", "\(refused)")
+        let taken = try await world.alice.call("POST", path, body(32))
+        #expect(taken.status == 201)
+        // Whatever it travels in can be read again.
+        let seq = try #require(taken.json.int("seq"))
+        #expect(try await world.bob.call("GET", "\(path)?around=seq:\(seq)").status == 200)
+        for depth in [33, 63] {
+            let refused = try await world.alice.call("POST", path, body(depth))
+            #expect(refused.status == 422 && refused.json.string("parameter") == "content", "\(refused)")
+        }
+        let malformed = try await world.alice.call("POST", path, body(64))
+        #expect(malformed.status == 400 && malformed.code == "malformed", "\(malformed)")
     }
 
     @Test func `Bytes that are not UTF-8 are malformed`() async throws {
@@ -133,6 +149,26 @@ import Testing
             let answer = try await world.alice.call("GET", "\(path)?\(query)")
             #expect(answer.status == 200, "\(answer)")
             #expect(answer.json.objects("messages").count == count, "\(query)")
+        }
+    }
+
+    @Test(arguments: ["4", "99", "9007199254740993", "9223372036854775807"])
+    func `A place above the head is no error: what lies below it is given, at both doors`(seq: String) async throws {
+        let socket = try await TestSocket.signedIn(world.server, "alice")
+        for (query, seqs) in [
+            (["before": "seq:\(seq)"], [3, 2, 1]), (["after": "seq:\(seq)"], []),
+            (["around": "seq:\(seq)"], [3, 2, 1]),
+            (["from": "seq:2", "to": "seq:\(seq)"], [3, 2]), (["from": "seq:\(seq)", "to": "latest"], []),
+        ] {
+            let parameters = query.map { "\($0)=\($1)" }.joined(separator: "&")
+            let answer = try await world.alice.call("GET", "/v1/conversations/group:crew/messages?\(parameters)")
+            #expect(answer.status == 200, "\(answer)")
+            let members = query.map { #""\#($0)":"\#($1)""# }.joined(separator: ",")
+            let frame = try await socket.request(#""type":"history","conversation":"group:crew",\#(members)"#)
+            for page in [answer.json, frame] {
+                #expect(page.objects("messages").map { $0["seq"] as? Int } == seqs, "\(query): \(page.all)")
+                #expect(page.int("head") == 3 && page.string("newer") == nil, "\(query): \(page.all)")
+            }
         }
     }
 
@@ -181,6 +217,16 @@ import Testing
         let refused = try await socket.request(
             #""type":"send","conversation":"group:reused","message":\#(API.message("x", id: id))"#)
         #expect(refused.string("code") == "conflict" && refused.int("status") == 409)
+
+        let own = try await TestSocket.signedIn(world.server, "alice")
+        for (body, code) in [(API.message("x", id: id), nil), (API.message("y", id: id), "conflict")] {
+            let answer = try await own.request(#""type":"send","conversation":"group:reused","message":\#(body)"#)
+            #expect(answer.string("code") == code, "\(answer.all)")
+            #expect(answer.int("seq") == (code == nil ? 1 : nil))
+            #expect(answer.string("parameter") == (code == nil ? nil : "id"))
+        }
+        #expect(try await world.alice.call("GET", path).json.objects("messages").count == 1)
+        #expect(try await world.admin.call("DELETE", "/v1/conversations/group:reused").status == 204)
     }
 
     // MARK: Names
@@ -218,6 +264,54 @@ import Testing
             #expect(refused.status == 422 && refused.json.string("parameter") == "user", "\(refused)")
         }
         #expect(try await user.call("DELETE", "/v1/conversations/\(escaped)").status == 204)
+    }
+
+    @Test(arguments: [String(repeating: "م", count: 64), String(repeating: "😀", count: 32)])
+    func `A name of 128 bytes names a peer, a community and its channel as well`(name: String) async throws {
+        #expect(name.utf8.count == 128)
+        func escape(_ text: String) -> String {
+            text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        }
+        func isSame(_ value: Any?, _ text: String) -> Bool {
+            (value as? String).map { Array($0.utf8) } == Array(text.utf8)
+        }
+        let peer = try await world.server.api(UserID(name))
+
+        let direct = "direct:" + name
+        #expect(try await world.alice.send("hi", to: escape(direct)).status == 201)
+        let mine = try await world.alice.call("GET", "/v1/conversations/\(escape(direct))/messages").json
+        #expect(isSame(mine.objects("messages").first?["conversation"], direct))
+        let theirs = try await peer.call("GET", "/v1/conversations/direct:alice/messages").json
+        #expect(theirs.objects("messages").first?["conversation"] as? String == "direct:alice")
+        #expect(try await peer.send("hello", to: "direct:alice").json.int("seq") == 2)
+
+        let community = "community:" + name
+        let channel = community + "/" + name
+        let members = #"{"members":["alice"]}"#
+        #expect(try await world.admin.call("PUT", "/v1/conversations/\(escape(community))", members).status == 201)
+        #expect(try await world.admin.call("PUT", "/v1/conversations/\(escape(channel))", "{}").status == 201)
+        #expect(try await world.alice.send("hi", to: escape(channel)).status == 201)
+        let page = try await world.alice.call("GET", "/v1/conversations/\(escape(channel))/messages").json
+        #expect(isSame(page.objects("messages").first?["conversation"], channel))
+        let channels = try await world.alice.call("GET", "/v1/communities/\(escape(name))/channels").json
+        #expect(channels.objects("channels").contains { isSame($0["conversation"], channel) }, "\(channels.all)")
+
+        let socket = try await TestSocket.signedIn(world.server, "alice")
+        for (id, count) in [(direct, 2), (channel, 1)] {
+            let page = try await socket.request(#""type":"history","conversation":"\#(id)""#)
+            #expect(page.objects("messages").count == count)
+        }
+        for id in [community + "x", channel + "x", direct + "x"] {
+            let refused = try await world.alice.call("GET", "/v1/conversations/\(escape(id))")
+            #expect(refused.status == 422 && refused.json.string("parameter") == "conversation", "\(refused)")
+        }
+        let absolute =
+            "direct:"
+            + ["alice", name].sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
+            .joined(separator: "/")
+        for id in [community, absolute] {
+            #expect(try await world.admin.call("DELETE", "/v1/conversations/\(escape(id))").status == 204)
+        }
     }
 
     // MARK: Not there, or not visible

@@ -1,10 +1,11 @@
 import Foundation
+import ScrollbackEngine
 import ScrollbackModel
 import Testing
 
 /// One cell of the table: somebody tries something with a kind of conversation.
 struct PermissionCase: Sendable, CustomTestStringConvertible {
-    enum Role: String, CaseIterable, Sendable {
+    enum Role: String, CaseIterable, Hashable, Sendable {
         case none, member, moderator, owner, left, admin
     }
 
@@ -35,6 +36,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         group markRead          404  200    200       200   200  403
         group delete            404  403    403       204   403  204
         group import            403  403    403       403   403  200
+        group subscribe         404  200    200       200   403  200
 
         community create         403  403    403       403   403  201
         community createChannel  404  403    403       201   403  201
@@ -52,18 +54,24 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         community markRead       404  200    200       200   200  403
         community delete         404  403    403       204   403  204
         community import         403  403    403       403   403  200
+        community subscribe      404  200    200       200   403  200
 
         private createChannel    404  403    403       201   403  201
         private read             404  200    200       200   200  200
         private send             404  201    201       201   403  201
         private listMembers      404  200    200       200   403  200
+        private listChannels     404  200    200       200   200  200
         private addMember        404  403    201       201   403  201
+        private addOwner         404  403    403       201   403  201
         private removeMember     404  403    204       204   403  204
+        private removeOwner      404  403    403       204   403  204
         private leave            404  204    204       204   404  404
         private changeRole       404  403    403       200   403  200
         private changeSettings   404  403    403       200   403  200
+        private markRead         404  200    200       200   200  403
         private delete           404  403    403       204   403  204
         private import           403  403    403       403   403  200
+        private subscribe        404  200    200       200   403  200
 
         room create             403  -      -         -     -    201
         room read               200  -      -         -     -    200
@@ -77,6 +85,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         room markRead           422  -      -         -     -    422
         room delete             403  -      -         -     -    204
         room import             403  -      -         -     -    200
+        room subscribe          200  -      -         -     -    200
 
         direct create           403  201    -         -     -    201
         direct read             404  200    -         -     -    200
@@ -90,18 +99,21 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         direct markRead         404  200    -         -     -    403
         direct delete           404  403    -         -     -    204
         direct import           403  403    -         -     -    200
+        direct subscribe        404  200    -         -     -    200
 
         system create           403  403    -         -     -    201
         system read             404  200    -         -     -    200
         system send             404  403    -         -     -    201
         system listMembers      404  200    -         -     -    200
         system addMember        404  403    -         -     -    403
+        system removeMember     404  403    -         -     -    403
         system leave            404  403    -         -     -    404
         system changeRole       404  403    -         -     -    403
         system changeSettings   403  403    -         -     -    403
         system markRead         404  200    -         -     -    403
         system delete           404  403    -         -     -    204
         system import           403  403    -         -     -    200
+        system subscribe        404  200    -         -     -    200
         """)
 
     private static func parse(_ text: String) -> [PermissionCase] {
@@ -118,8 +130,32 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
 
 @Suite(.smallWorld) struct PermissionTableTests {
     @Test func `The table has every kind and action`() {
-        #expect(PermissionCase.table.count == 14 + 16 + 11 + 12 + 12 + 11)
-        #expect(PermissionCase.table.flatMap(\.statuses).count > 300)
+        // What the server itself tells apart, and what only a door does.
+        let actions = Set(Action.allCases.map { $0 == .importHistory ? "import" : $0.rawValue })
+            .union(["markRead", "subscribe"])
+        let withRoles = actions.union(["addOwner", "removeOwner"])
+        let expected: [String: (actions: Set<String>, roles: Set<PermissionCase.Role>)] = [
+            "group": (withRoles, Set(PermissionCase.Role.allCases)),
+            "community": (withRoles.union(["createChannel", "listChannels"]), Set(PermissionCase.Role.allCases)),
+            // A channel is made where a community is.
+            "private": (
+                withRoles.subtracting(["create"]).union(["createChannel", "listChannels"]),
+                Set(PermissionCase.Role.allCases)
+            ),
+            "room": (actions, [.none, .admin]), "direct": (actions, [.none, .member, .admin]),
+            "system": (actions, [.none, .member, .admin]),
+        ]
+        #expect(Set(expected.keys) == Set(ConversationKind.allCases.map(\.rawValue)).union(["private"]))
+        let rows = Dictionary(grouping: PermissionCase.table, by: \.kind)
+        #expect(Set(rows.keys) == Set(expected.keys))
+        for (kind, wanted) in expected {
+            let found = rows[kind]?.map(\.action) ?? []
+            #expect(Set(found) == wanted.actions, "\(kind)")
+            #expect(found.count == wanted.actions.count, "\(kind) has a row twice")
+            for cell in rows[kind] ?? [] {
+                #expect(Set(cell.statuses.map(\.role)) == wanted.roles, "\(kind) \(cell.action)")
+            }
+        }
     }
 
     @Test(arguments: PermissionCase.table)
@@ -154,7 +190,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             self.tag = tag
             let people = ["member", "moderator", "owner", "left", "extra", "boss"].map { "\($0)-\(tag)" }
             let list = #"{"members":[\#(people.map { "\"\($0)\"" }.joined(separator: ","))]}"#
-            (member, owner) = kind == "direct" || kind == "system" ? ("peer-\(tag)", "") : (people[4], people[5])
+            switch kind {
+            case "direct": (member, owner) = ("peer-\(tag)", "")
+            // Only who receives is a member.
+            case "system": (member, owner) = ("member-\(tag)", "")
+            default: (member, owner) = (people[4], people[5])
+            }
             switch kind {
             case "group": (name, fresh, community) = ("group:\(tag)", "group:new-\(tag)", nil)
             case "room": (name, fresh, community) = ("room:\(tag)", "room:new-\(tag)", nil)
@@ -207,14 +248,23 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                 return page
             case "send": return try await api.send("hello", to: name)
             case "listMembers": return try await api.call("GET", path + "/members")
-            case "listChannels": return try await api.call("GET", "/v1/communities/\(tag)/channels")
-            case "addMember":
+            case "listChannels":
+                let answer = try await api.call("GET", "/v1/communities/\(tag)/channels")
+                if name.contains("%2Fp"), answer.status == 200 {
+                    // Who is in the community and was never in the channel does not hear of it.
+                    try await expect("PUT", "community:\(tag)/members/outsider", "{}")
+                    let outsider = try await world.server.api("outsider")
+                    let other = try await outsider.call("GET", "/v1/communities/\(tag)/channels")
+                    #expect(answer.text.contains("community:\(tag)/p") && !other.text.contains("community:\(tag)/p"))
+                }
+                return answer
+            case "addMember", "addOwner":
                 if name.contains("%2Fp"), let community {
                     // Among the community's members first.
                     try await expect("PUT", community + "/members/another", "{}")
                 }
-                return try await api.call("PUT", path + "/members/another", "{}")
-            case "addOwner": return try await api.call("PUT", path + "/members/another", #"{"role":"owner"}"#)
+                return try await api.call(
+                    "PUT", path + "/members/another", action == "addOwner" ? #"{"role":"owner"}"# : "{}")
             case "removeMember": return try await api.call("DELETE", path + "/members/\(member)")
             case "removeOwner": return try await api.call("DELETE", path + "/members/\(owner)")
             case "leave": return try await api.call("DELETE", path + "/members/\(user)")
@@ -224,6 +274,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                 let head = try await world.admin.call("GET", path + "/messages").json
                 return try await api.call(
                     "PUT", path + "/read", #"{"seq":1,"epoch":"\#(head.string("epoch") ?? "1")"}"#)
+            case "subscribe":
+                let socket = try await TestSocket.signedIn(world.server, try UserID(user), token: api.token)
+                let id = name.removingPercentEncoding ?? ""
+                let frame = try await socket.request(#""type":"subscribe","conversations":["\#(id)"]"#)
+                let isDone = frame.string("type") == "result"
+                return Answer(status: isDone ? 200 : frame.int("status") ?? 0, headers: [:], bytes: frame.bytes)
             case "delete": return try await api.call("DELETE", path)
             case "import": return try await api.call("POST", path + "/import", #"{"messages":[]}"#)
             default:

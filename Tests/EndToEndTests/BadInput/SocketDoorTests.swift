@@ -151,6 +151,26 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         _ = try await fits.read(through: "welcome")
     }
 
+    @Test func `A frame of exactly the largest size is read, whole and in fragments`() async throws {
+        let connection = try await RawConnection.webSocket(world.server)
+        connection.frame(
+            1, Array(#"{"type":"hello","token":"\#(world.bob.token ?? "")","device":"largest"}"#.utf8))
+        for reference in 1...2 {
+            let head = #"{"type":"ping","ref":\#(reference),"x":""#
+            let padding = String(repeating: "x", count: 524_288 - head.utf8.count - 2)
+            let frame = Array((head + padding + #""}"#).utf8)
+            #expect(frame.count == 524_288)
+            if reference == 1 {
+                connection.frame(1, frame)
+            } else {
+                connection.frame(1, Array(frame[..<300_000]), isFinal: false)
+                connection.frame(0, Array(frame[300_000...]))
+            }
+            _ = try await connection.read(through: #""ref":\#(reference)"#)
+        }
+        #expect(!connection.isClosed)
+    }
+
     // MARK: Requests
 
     private static let id = "0198f3c2-7c1e-7000-8000-0123456789ab"
@@ -259,5 +279,31 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         let answer = try await socket.request(
             #""type":"unsubscribe","conversations":["group:strangers","room:nowhere"]"#)
         #expect(answer.string("type") == "result")
+    }
+
+    @Test func `Sync tells nothing of a conversation that one may not see, and goes on with the others`() async throws {
+        let socket = try await TestSocket.signedIn(world.server, "alice")
+        let names = ["group:strangers", "group:nobody", "group:crew", "community:far/default", "direct:nobody"]
+        let positions = names.map { #"{"conversation":"\#($0)","epoch":"\#(world.epoch)","view":0,"seq":1,"rev":0}"# }
+        let answer = try await socket.request(#""type":"sync","positions":[\#(positions.joined(separator: ","))]"#)
+        let logs = answer.objects("logs")
+        #expect(logs.map { $0["conversation"] as? String } == names)
+        for (name, log) in zip(names, logs) where name != "group:crew" {
+            let error = log["error"] as? [String: Any]
+            #expect(error?["code"] as? String == "unknown-conversation", "\(name): \(log)")
+            #expect(error?["detail"] as? String == (logs[1]["error"] as? [String: Any])?["detail"] as? String)
+            #expect(log["messages"] == nil && log["head"] == nil && log["epoch"] == nil, "\(name): \(log)")
+        }
+        #expect((logs[2]["messages"] as? [[String: Any]])?.map { $0["seq"] as? Int } == [2, 3])
+    }
+
+    @Test(arguments: ["4", "99", "9223372036854775807"])
+    func `Sync from above the head begins anew`(seq: String) async throws {
+        let socket = try await TestSocket.signedIn(world.server, "alice")
+        let position = #"{"conversation":"group:crew","epoch":"\#(world.epoch)","view":0,"seq":\#(seq),"rev":0}"#
+        let answer = try await socket.request(#""type":"sync","positions":[\#(position)]"#)
+        let log = try #require(answer.objects("logs").first)
+        #expect((log["messages"] as? [[String: Any]])?.map { $0["seq"] as? Int } == [1, 2, 3], "\(log)")
+        #expect(log["head"] as? Int == 3 && log["error"] == nil)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Scrollback
+import ScrollbackModel
 import Synchronization
 import Testing
 
@@ -8,69 +9,143 @@ struct PulledPlugTests {
     @Test("Whatever was acknowledged is there once, at its place, however often the server is killed")
     func pulledPlug() async throws {
         let kills = Run.isLong ? 20 : 4
+        var generator = SeededGenerator("the plug is pulled")
         let server = try await RunningServer.start()
+        let line = try await TestLine(to: server)
         let groups = (0..<5).map { ConversationID.group(Identifier(stringLiteral: "plug\($0)")) }
-        let users = (0..<50).map { UserID(stringLiteral: "sender\($0)") }
-        let members = users.map { "\"\($0)\"" }.joined(separator: ",")
-        for group in groups {
+        var clients: [ChatClient] = []
+        for (number, group) in groups.enumerated() {
+            let users = (0..<10).map { UserID(stringLiteral: "sender\(number * 10 + $0)") }
+            let members = users.map { "\"\($0)\"" }.joined(separator: ",")
             let answer = try await server.admin().call(
                 "PUT", "/v1/conversations/\(group)", "{\"members\":[\(members)]}")
             try #require(answer.status == 201)
+            for user in users { clients.append(try await Device.open(server, user, over: line)) }
         }
-        var clients: [ChatClient] = []
-        for user in users { clients.append(try await Device.open(server, user)) }
 
-        let acknowledged = Acknowledged()
+        let said = Said()
+        let start = ContinuousClock.now
+        var delays: [(until: Duration, held: Duration, dark: Duration)] = []
+        for _ in 0..<kills {
+            delays.append(
+                (generator.milliseconds(50...900), generator.milliseconds(0...40), generator.milliseconds(0...300)))
+        }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for (number, client) in clients.enumerated() {
-                let chat = client.conversation(groups[number % groups.count])
+                let chat = client.conversation(groups[number / 10])
                 tasks.addTask { [client] in
-                    while !acknowledged.isOver {
-                        let sending = try await chat.send(.text("\(client.user) \(UUID().uuidString)"))
-                        acknowledged.add(try await sending.delivered())
+                    var count = 0
+                    while !said.isOver {
+                        count += 1
+                        let text = "\(client.user) says \(count)"
+                        let sending = try await chat.send(.text(text))
+                        said.begin(sending.id, .init(text: text, sender: client.user, conversation: chat.id))
+                        said.acknowledge(try await sending.delivered())
                     }
                 }
             }
-            tasks.addTask { [clients] in
-                for _ in 0..<kills {
-                    try await Task.sleep(for: .milliseconds(Int64.random(in: 50...900)))
+            tasks.addTask { [delays] in
+                var stored = 0
+                for (number, delay) in delays.enumerated() {
+                    let count = said.acknowledged.count
+                    try await eventually("everybody is back by themselves, and messages flow") {
+                        said.acknowledged.count >= count + 50 ? true : nil
+                    }
+                    try await Task.sleep(for: delay.until)
+                    // What the server says in its last moments gets lost: stored and never acknowledged.
+                    line.set(.held)
+                    try await Task.sleep(for: delay.held)
+                    let underWay = said.unacknowledged
                     server.kill()
-                    try await Task.sleep(for: .milliseconds(Int64.random(in: 0...300)))
+                    line.cut()
+                    try await Task.sleep(for: delay.dark)
+                    let lost = underWay.intersection(said.unacknowledged)
+                    #expect(!lost.isEmpty, "kill \(number + 1) met nobody who was sending")
                     try await server.start()
-                    for client in clients { client.retryConnection() }
+                    let there = try await Self.newestIDs(in: groups, of: server).intersection(lost).count
+                    print(
+                        "kill \(number + 1) after \(ContinuousClock.now - start): \(lost.count) sends unacknowledged, \(there) of them stored"
+                    )
+                    stored += there
+                    line.set(.full)
                 }
+                #expect(stored > 0, "only a message that was stored and not acknowledged can come twice")
                 try await Task.sleep(for: .milliseconds(500))
-                acknowledged.end()
+                said.end()
             }
             try await tasks.waitForAll()
         }
-        for client in clients { await client.flushed() }
+        print("all sent after \(ContinuousClock.now - start)")
+        for client in clients {
+            await client.flushed()
+            #expect(try await client.pendingCount() == 0)
+        }
 
-        let messages = acknowledged.all
-        #expect(messages.count >= 100, "so few messages prove little")
+        let sent = said.all
+        #expect(sent.count >= 100, "so few messages prove little")
+        print("\(sent.count) messages over \(kills) kills")
+        #expect(Set(said.acknowledged.keys) == Set(sent.keys), "an outbox is done before its messages are")
         for group in groups {
             let stored = try await Device.everything(in: group, of: server)
-            let places = Dictionary(stored.map { ($0.id, $0.seq) }, uniquingKeysWith: { _, _ in -1 })
-            #expect(places.count == stored.count, "a message is there twice")
             #expect(stored.map(\.seq) == Array(1...Int64(stored.count)), "places are not dense")
-            for message in messages where message.conversation == group {
-                #expect(places[message.id] == message.seq, "\(message.id) was acknowledged at \(message.seq)")
+            let expected = sent.filter { $0.value.conversation == group }
+            #expect(stored.count == expected.count)
+            #expect(Set(stored.map(\.id)) == Set(expected.keys), "what is stored is not what was acknowledged")
+            // A retry under a new id would show here.
+            #expect(Set(stored.compactMap(\.text)).count == stored.count, "a text is there twice")
+            for message in stored {
+                #expect(message.text == expected[message.id]?.text)
+                #expect(message.sender == expected[message.id]?.sender)
+                #expect(message.seq == said.acknowledged[message.id], "acknowledged at another place")
             }
         }
-        for client in clients { await client.close() }
+        for client in clients {
+            #expect(try await client.verifyIntegrity() == [])
+            await client.close()
+        }
         try await server.terminate()
         let verified = try await RunningServer.command(["verify", server.data.path])
         #expect(verified.code == 0, "\(verified.output)")
     }
+
+    /// The ids of the newest hundred messages of each group.
+    private static func newestIDs(in groups: [ConversationID], of server: RunningServer) async throws -> Set<MessageID>
+    {
+        let admin = try await server.admin()
+        var ids: Set<MessageID> = []
+        for group in groups {
+            let page = try await admin.call("GET", "/v1/conversations/\(group)/messages?limit=100")
+            ids.formUnion(try page.json.objects("messages").map { try MessageID($0["id"] as? String ?? "") })
+        }
+        return ids
+    }
 }
 
-/// The messages servers said they have.
-private final class Acknowledged: Sendable {
-    private let messages = Mutex<[Message]>([])
-    func add(_ message: Message) { messages.withLock { $0.append(message) } }
-    var all: [Message] { messages.withLock { $0 } }
+/// What was said, and what servers said they have.
+private final class Said: Sendable {
+    struct Words: Sendable {
+        var text: String
+        var sender: UserID
+        var conversation: ConversationID
+    }
 
-    private let over = Mutex(false)
-    var isOver: Bool { over.withLock { $0 } }
-    func end() { over.withLock { $0 = true } }
+    private struct State {
+        var all: [MessageID: Words] = [:]
+        var acknowledged: [MessageID: Int64] = [:]
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    func begin(_ id: MessageID, _ words: Words) { state.withLock { $0.all[id] = words } }
+    func acknowledge(_ message: Message) { state.withLock { $0.acknowledged[message.id] = message.seq } }
+    func end() { state.withLock { $0.isOver = true } }
+
+    var isOver: Bool { state.withLock { $0.isOver } }
+    var all: [MessageID: Words] { state.withLock { $0.all } }
+    /// Where each message was said to be.
+    var acknowledged: [MessageID: Int64] { state.withLock { $0.acknowledged } }
+    var unacknowledged: Set<MessageID> {
+        state.withLock { state in Set(state.all.keys.filter { state.acknowledged[$0] == nil }) }
+    }
 }

@@ -5,90 +5,98 @@ import Testing
 
 @Suite("Real chat logs")
 struct RealInputTests {
-    private struct Line: Decodable {
-        var channel: String
-        var sender: String
-        var time: String
-        var text: String
-    }
-
-    @Test("An import that is killed, with its server, and run again leaves nothing out and nothing twice")
-    func killedImport() async throws {
-        guard let log = try Run.chatLog("irc-ubuntu.jsonl") else { return }
-        let server = try await RunningServer.start()
-        let command = [
-            "import", log.path, "--kind", "group", "--channel", "rust", "--data", server.data.path, "--server",
-            server.url.absoluteString,
-        ]
-        for attempt in 0..<4 {
-            async let importing = RunningServer.command(command)
-            try await Task.sleep(for: .milliseconds(Int64.random(in: 100...900)))
-            server.kill()
-            let ended = try await importing
-            // It was through already, or says that the server is gone.
-            #expect([0, 1, 69].contains(ended.code), "attempt \(attempt): \(ended.errors)")
-            try await server.start()
-        }
-        let last = try await RunningServer.command(command)
-        #expect(last.code == 0, "\(last.errors)")
-        try await compare(["rust"], of: log, kind: { .group($0) }, on: server)
-    }
-
-    @Test("A community of real channels reads back to the byte, from the device and the server")
+    @Test("A community of real channels reads back to the byte, however often its import and its server are killed")
     func community() async throws {
-        guard let log = try Run.chatLog("gitter-freecodecamp.jsonl") else { return }
+        guard let log = try ChatLog.find("gitter-freecodecamp.jsonl") else { return }
+        let only = Run.isLong ? nil : "Casual"
+        let said = try log.lines(of: only)
+        if Run.isLong {
+            #expect(said.count == 493)
+            #expect(said.values.map(\.count).reduce(0, +) == 65_443)
+        }
         let server = try await RunningServer.start()
-        let lines = try read(log)
-        let counts = Dictionary(grouping: lines, by: \.channel).mapValues(\.count)
-        // In CI one channel of some hundred messages; else all of them.
-        let channels =
-            Run.isLong ? counts.keys.sorted() : [counts.sorted { ($0.value, $0.key) > ($1.value, $1.key) }[0].key]
-        let start = Date()
-        var command = ["import", log.path, "--kind", "community", "--target", "fcc", "--data", server.data.path]
-        command += ["--server", server.url.absoluteString]
-        if !Run.isLong { command += ["--channel", channels[0]] }
-        let imported = try await RunningServer.command(command)
-        try #require(imported.code == 0, "\(imported.errors)")
-        print("imported in \(Date().timeIntervalSince(start)) s: \(imported.output)")
-        try await compare(channels, of: log, kind: { .community("fcc", channel: $0) }, on: server)
-    }
+        try await importKilled(
+            log, ["--kind", "community", "--target", "fcc"] + (only.map { ["--channel", $0] } ?? []), said,
+            kills: Run.isLong ? 12 : 4, on: server)
 
-    private func read(_ log: URL) throws -> [Line] {
-        let decoder = JSONDecoder()
-        return try Data(contentsOf: log).split(separator: UInt8(ascii: "\n")).map {
-            try decoder.decode(Line.self, from: $0)
-        }
-    }
-
-    /// A fresh client reads every channel: text, sender and order must equal the file's, and its store be whole.
-    private func compare(
-        _ channels: [String], of log: URL, kind: (Identifier) -> ConversationID, on server: RunningServer
-    ) async throws {
-        let all = try read(log)
-        let wanted = Set(channels)
-        let lines = Dictionary(grouping: all.filter { wanted.contains($0.channel) }, by: \.channel)
-        let folder = RunningServer.makeFolderForStore()
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let reader = try #require(lines[channels[0]]?.first?.sender)
-        let client = try await Device.open(server, UserID(reader), store: .directory(folder))
-        for channel in channels {
-            let said = try #require(lines[channel])
-            var index = 0
-            for try await message in client.conversation(kind(try Identifier(channel))).messages(from: .earliest) {
-                guard index < said.count else { break }
-                let same =
-                    message.text == said[index].text && message.sender.text == said[index].sender
-                    && message.sentAt.iso8601 == said[index].time
-                #expect(same, "\(channel) \(message.seq)")
-                index += 1
+        let store = RunningServer.makeFolderForStore()
+        defer { try? FileManager.default.removeItem(at: store) }
+        let reader: UserID = "QuincyLarson"
+        let client = try await Device.open(server, reader, store: .directory(store))
+        for (channel, lines) in said.sorted(by: { $0.key < $1.key }) {
+            var read: [Utterance] = []
+            var seqs: [Int64] = []
+            let chat = client.conversation(.community("fcc", channel: try Identifier(channel)))
+            for try await message in chat.messages(from: .earliest) {
+                seqs.append(message.seq)
+                read.append(
+                    Utterance(
+                        text: try #require(message.text), sender: message.sender.text, time: message.sentAt.iso8601))
             }
-            #expect(index == said.count, "\(channel)")
+            expectSame(read, lines, channel)
+            #expect(seqs == Array(1...Int64(lines.count)))
         }
+        #expect(try await client.verifyIntegrity() == [])
         await client.close()
-        let verified = try await RunningServer.command(["verify", folder.path])
-        #expect(verified.code == 0, "\(verified.output)")
+        try await verify(store)
         try await server.terminate()
-        let verifiedServer = try await RunningServer.command(["verify", server.data.path])
-        #expect(verifiedServer.code == 0, "\(verifiedServer.output)")
+        try await verify(server.data)
+    }
+
+    @Test("Groups of real channels read back to the byte by the command line, however often they were killed")
+    func groups() async throws {
+        guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
+        let only = Run.isLong ? nil : "rust"
+        let said = try log.lines(of: only)
+        if Run.isLong {
+            #expect(said.keys.sorted() == ["mediawiki", "rust", "stripe", "ubuntu", "ubuntu-meeting"])
+            #expect(said.values.map(\.count).reduce(0, +) == 41_412)
+        }
+        let server = try await RunningServer.start()
+        try await importKilled(
+            log, ["--kind", "group"] + (only.map { ["--channel", $0] } ?? []), said, kills: Run.isLong ? 12 : 3,
+            on: server)
+
+        for (channel, lines) in said.sorted(by: { $0.key < $1.key }) {
+            let store = RunningServer.makeFolderForStore()
+            defer { try? FileManager.default.removeItem(at: store) }
+            let answer = try await RunningServer.command(
+                [
+                    "history", "group:\(channel)", "--as", lines[0].sender, "--all", "--source", "merged", "--store",
+                    store.path, "--data", server.data.path, "--server", server.url.absoluteString, "--json",
+                ], within: 600)
+            try #require(answer.code == 0, "\(answer.errors)")
+            let messages = answer.output.utf8.split(separator: UInt8(ascii: "\n")).map { Members(Array($0)) }
+            #expect(messages.map { $0.int("seq") } == Array(1...lines.count))
+            let read = try messages.map { message in
+                let text = (message.all["content"] as? [String: Any])?["text"] as? String
+                return Utterance(
+                    text: try #require(text), sender: try #require(message.string("sender")),
+                    time: try #require(message.string("sentAt")))
+            }
+            expectSame(read, lines, channel)
+            try await verify(store)
+        }
+        try await server.terminate()
+        try await verify(server.data)
+    }
+
+    private func importKilled(
+        _ log: ChatLog, _ options: [String], _ said: [String: [ChatLog.Line]], kills: Int, on server: RunningServer
+    ) async throws {
+        var generator = SeededGenerator("import of \(log.file.lastPathComponent)")
+        // One for each conversation, and one for each batch of 500.
+        let commits = said.values.map { 1 + ($0.count + 499) / 500 }.reduce(0, +)
+        let report = try await server.importLogWhileKilled(
+            log, options, commits: commits, kills: kills, &generator)
+        #expect(report.imported > 0 && report.skipped > 0, "the import was never interrupted in its middle")
+        #expect(report.imported + report.skipped == said.values.map(\.count).reduce(0, +))
+        let again = try await server.importLog(log, options)
+        #expect(again.imported == 0)
+    }
+
+    private func verify(_ directory: URL) async throws {
+        let verdict = try await RunningServer.command(["verify", directory.path], within: 600)
+        #expect(verdict.code == 0, "\(verdict.output)")
     }
 }

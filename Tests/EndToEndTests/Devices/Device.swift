@@ -1,38 +1,31 @@
 import Foundation
 import Scrollback
-import Testing
-
-/// Whether this run takes its time, and where the real logs are.
-enum Run {
-    static let isLong = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] != nil
-    private static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
-
-    /// A file of real chat logs, which the project does not ship.
-    ///
-    /// - Returns: nothing where it is not there and nobody needs it to be: a stranger's machine.
-    static func chatLog(_ name: String) throws -> URL? {
-        let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
-        let folders = [package.deletingLastPathComponent(), package]
-        for folder in folders {
-            let file = folder.appending(path: "shared/data/chatlogs/\(name)")
-            if FileManager.default.fileExists(atPath: file.path) { return file }
-        }
-        try #require(!isCI, "the chat log \(name) is missing")
-        print("skipped: the chat log \(name) is not on this machine")
-        return nil
-    }
-}
 
 /// Clients of a running server.
 enum Device {
     /// A connected client with a store in memory, or in a directory.
+    ///
+    /// - Parameters:
+    ///   - line: what lies between it and the server.
+    ///   - name: the device's, by default one that goes with the store.
     static func open(
-        _ server: RunningServer, _ user: UserID, store: ChatClient.Configuration.Store = .inMemory
+        _ server: RunningServer, _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
+        over line: TestLine? = nil, name: String? = nil
     ) async throws -> ChatClient {
-        let client = try await ChatClient.open(
-            .init(server: server.url, user: user, store: store, token: { try await server.token(user) }))
+        let client = try await disconnected(server, user, store: store, over: line, name: name)
         client.connect()
         return client
+    }
+
+    /// A client that has yet to connect.
+    static func disconnected(
+        _ server: RunningServer, _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
+        over line: TestLine? = nil, name: String? = nil
+    ) async throws -> ChatClient {
+        var configuration = ChatClient.Configuration(
+            server: line?.url ?? server.url, user: user, store: store, token: { try await server.token(user) })
+        configuration.device = name
+        return try await ChatClient.open(configuration)
     }
 
     /// What the server has of a conversation, oldest first.

@@ -20,6 +20,24 @@ import Testing
         try await eventually("they are closed") { silent.isClosed && idle.isClosed ? true : nil }
     }
 
+    @Test func `SIGTERM ends within a second where only idle HTTP connections are kept alive`() async throws {
+        let server = try await RunningServer.start()
+        var idle: [RawConnection] = []
+        for _ in 0..<20 {
+            let connection = try await RawConnection(server)
+            for _ in 0..<2 {
+                connection.write("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n")
+                #expect(try await connection.answer().status == 200)
+            }
+            idle.append(connection)
+        }
+        let start = ContinuousClock.now
+        server.signal(SIGTERM)
+        #expect(try await server.waitForEnd() == 0)
+        #expect(ContinuousClock.now - start < .seconds(1))
+        try await eventually("they are closed") { idle.allSatisfy(\.isClosed) ? true : nil }
+    }
+
     @Test func `While it drains it is not ready, and takes no new sockets`() async throws {
         let server = try await RunningServer.start()
         // A peer that does not answer the close frame keeps it from ending for a while.
@@ -84,7 +102,7 @@ import Testing
         let second = try await RunningServer.command(["serve", "--port", "0", "--data", server.data.path])
         #expect(second.code == 1)
         #expect(
-            second.errors.contains("error: \(server.data.path)") && second.errors.contains("in use by another process"),
+            second.errors.contains("error: \(server.data.path)") && second.errors.contains("is in use: one server at a time"),
             "\(second)")
         #expect(second.output.isEmpty)
         let socket = try await TestSocket.signedIn(server, "alice")

@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackServer
 import Synchronization
+import Testing
 
 /// The real `scrollback serve` as a child process over a temporary data directory, which goes with it.
 final class RunningServer: Sendable {
@@ -129,19 +130,29 @@ final class RunningServer: Sendable {
 
     func admin() async throws -> API { try await api("admin", isAdmin: true) }
 
+    /// A number the server counts.
+    func metric(_ name: String) async throws -> Int {
+        let text = try await admin().call("GET", "/metrics").text
+        let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+        return try #require(line.flatMap { Int($0.dropFirst(name.count + 1)) }, "no metric \(name)")
+    }
+
     // MARK: The program
 
     /// Runs `scrollback` to its end.
-    static func command(_ arguments: [String]) async throws -> (code: Int32, output: String, errors: String) {
+    static func command(
+        _ arguments: [String], within seconds: Double = 120
+    ) async throws -> (code: Int32, output: String, errors: String) {
         let folder = try makeFolder()
         defer { try? FileManager.default.removeItem(at: folder) }
-        let process = try run(arguments, shell: nil, name: "command", folder: folder)
-        let code = try await process.waitForEnd(within: 120)
+        let process = try run(arguments, name: "command", folder: folder)
+        let code = try await process.waitForEnd(within: seconds)
         return (code, process.outputText, process.errorText)
     }
 
-    private static func run(
-        _ arguments: [String], shell: String?, name: String, folder: URL
+    /// Starts `scrollback`; what it says goes to files in a folder.
+    static func run(
+        _ arguments: [String], shell: String? = nil, name: String, folder: URL
     ) throws -> ChildProcess {
         let program = try program.get()
         guard let shell else { return try ChildProcess(program, arguments, name: name, folder: folder) }

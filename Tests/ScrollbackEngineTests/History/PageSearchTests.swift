@@ -126,7 +126,7 @@ private final class RandomLog {
         }
     }
     private lazy var visibleSeqs = Set(visible.map(\.seq))
-    private lazy var readerHead: Seq = isMember ? head : visible.last?.seq ?? 0
+    private lazy var readerHead: Seq = isMember ? head : spans.compactMap(\.left).max() ?? 0
     private lazy var firstSeq: Seq = visible.first?.seq ?? readerHead + 1
 
     private func matches(_ entry: Entry, _ filter: MessageFilter) -> Bool {

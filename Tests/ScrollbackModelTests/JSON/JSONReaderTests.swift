@@ -64,21 +64,37 @@ struct JSONReaderTests {
         #expect(error?.code == .malformed)
     }
 
-    @Test("64 levels are read and 65 are malformed, in arrays, objects and both")
+    @Test("A text may have 64 levels, a value that travels in one 32, in arrays, objects and both")
     func depth() throws {
         for (open, close) in [("[", "]"), (#"{"a":"#, "}"), (#"[{"a":"#, "}]")] {
-            let levels = open.count > 5 ? 32 : 64
-            let deep = String(repeating: open, count: levels) + "0" + String(repeating: close, count: levels)
-            #expect(try RawJSON(deep).text == deep)
-            let error = #expect(throws: ChatError.self) { try RawJSON(open + deep + close) }
-            #expect(error?.code == .malformed)
-            #expect(error?.message == "the JSON is nested deeper than 64")
+            func nested(_ levels: Int) -> String {
+                let count = open.count > 5 ? levels / 2 : levels
+                return String(repeating: open, count: count) + "0" + String(repeating: close, count: count)
+            }
+            var whole = JSONReader(nested(64))
+            try whole.skip()
+            try whole.end()
+            var tooDeep = JSONReader("[\(nested(64))]")
+            let malformed = #expect(throws: ChatError.self) { try tooDeep.skip() }
+            #expect(malformed?.code == .malformed)
+            #expect(malformed?.message == "the JSON is nested deeper than 64")
+
+            #expect(try RawJSON(nested(32)).text == nested(32))
+            // Wherever it stands, it may be as deep.
+            var body = JSONReader(#"{"content":\#(nested(32)),"metadata":[\#(nested(32))]}"#)
+            var values: [String] = []
+            let refusal = #expect(throws: ChatError.self) {
+                try body.object { (_, value) throws(ChatError) in values.append(try value.raw().text) }
+            }
+            #expect(values == [nested(32)])
+            #expect(refusal?.code == .invalidParameter)
+            #expect(refusal?.parameter == "metadata")
         }
         // Beside one another is not deeper.
         let wide = "[" + Array(repeating: "[[]]", count: 1_000).joined(separator: ",") + "]"
         #expect(try RawJSON(wide).text == wide)
         let hostile = #expect(throws: ChatError.self) { try RawJSON(String(repeating: "[", count: 1_000_000)) }
-        #expect(hostile?.code == .malformed)
+        #expect(hostile?.code == .invalidParameter)
     }
 
     // MARK: Values

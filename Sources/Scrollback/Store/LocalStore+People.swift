@@ -1,0 +1,45 @@
+package import Foundation
+import GRDB
+package import ScrollbackModel
+import ScrollbackWire
+
+/// Profiles as this device has them, and whose are worth asking for.
+package struct LocalPeople: Sendable {
+    package var profiles: [UserID: UserProfile] = [:]
+    /// Never asked for, or long ago.
+    package var wanted: Set<UserID> = []
+}
+
+extension LocalReader {
+    /// - Parameter time: profiles that were fetched before it are wanted again.
+    package func people(_ users: Set<UserID>, fetchedSince time: Date) throws -> LocalPeople {
+        var people = LocalPeople()
+        let statement = try db.cachedStatement(sql: "SELECT profile, fetchedAt FROM person WHERE user = ?")
+        for user in users {
+            guard let row = try Row.fetchOne(statement, arguments: [user.text]) else {
+                people.wanted.insert(user)
+                continue
+            }
+            if row[1] < time.timeIntervalSince1970 { people.wanted.insert(user) }
+            let text: String = row[0]
+            guard !text.isEmpty else { continue }
+            var reader = JSONReader(text)
+            people.profiles[user] = try UserProfile(from: &reader)
+        }
+        return people
+    }
+}
+
+extension LocalWriter {
+    /// Keeps what the server said of these users; of those it did not speak of, that they have no profile.
+    package func save(_ profiles: [UserProfile], of users: [UserID], now: Date) throws {
+        let known = Dictionary(profiles.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        let statement = try db.cachedStatement(
+            sql: "INSERT OR REPLACE INTO person (user, profile, fetchedAt) VALUES (?, ?, ?)")
+        for user in users {
+            var writer = JSONWriter()
+            known[user]?.write(to: &writer)
+            try statement.execute(arguments: [user.text, writer.text, now.timeIntervalSince1970])
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Testing
+
+@Suite("A jump into a long channel")
+struct JumpTests {
+    @Test("From the middle of a long channel one scrolls both ways across the gap, by pages and in a timeline")
+    func jumpToTheMiddle() async throws {
+        guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
+        let said = try #require(try log.lines(of: "ubuntu")["ubuntu"])
+        let head = Int64(said.count)
+        #expect(head == 27_439)
+        let server = try await RunningServer.start()
+        try await server.importLog(log, ["--channel", "ubuntu", "--kind", "group"])
+        // In CI near the newest end, so that newer pages soon cross the gap into what was loaded first.
+        let middle = Run.isLong ? head / 2 : head - 600
+        let lowest = Run.isLong ? 1 : middle - 500
+        try await scrollByPages(to: middle, down: lowest, said, server)
+        try await scrollTimeline(to: middle, down: lowest, said, server)
+        try await server.terminate()
+    }
+
+    private func scrollByPages(
+        to middle: Int64, down lowest: Int64, _ said: [ChatLog.Line], _ server: RunningServer
+    ) async throws {
+        let head = Int64(said.count)
+        let client = try await Device.open(server, "topyli")
+        let chat = client.conversation(.group("ubuntu"))
+        let newest = try await chat.history(.latest, limit: 50)
+        #expect(newest.messages.map(\.seq) == (head - 49...head).reversed())
+
+        let around = try await chat.history(.around(.seq(middle), before: 10, after: 10))
+        var seen: [Message] = around.messages.reversed()
+        var older = around.older
+        while let anchor = older, seen[0].seq > lowest {
+            let page = try await chat.history(anchor, limit: 50)
+            #expect(page.shortfall == nil)
+            seen = page.messages.reversed() + seen
+            older = page.older
+        }
+        var newer = around.newer
+        while let anchor = newer {
+            let page = try await chat.history(anchor, limit: 50)
+            #expect(page.shortfall == nil)
+            seen += page.messages.reversed()
+            newer = page.newer
+        }
+        // In order, nothing twice, nothing left out, and what was said.
+        let first = try #require(seen.first?.seq)
+        #expect(first <= lowest)
+        #expect(seen.map(\.seq) == Array(first...head))
+        #expect(seen.map(Utterance.init) == said[Int(first - 1)...].map(Utterance.init))
+        #expect(try await client.verifyIntegrity() == [])
+        await client.close()
+    }
+
+    private func scrollTimeline(
+        to middle: Int64, down lowest: Int64, _ said: [ChatLog.Line], _ server: RunningServer
+    ) async throws {
+        let head = Int64(said.count)
+        let client = try await Device.open(server, "topyli")
+        let timeline = client.conversation(.group("ubuntu")).timeline(window: 50)
+        let screen = Screen(timeline, said)
+        try await screen.shows("the newest messages") { $0.isAtNewest && $0.seqs == Array(head - 49...head) }
+
+        try await timeline.jump(to: .seq(middle))
+        try await screen.shows("the middle") { $0.isWhole && $0.seqs.contains(middle) && !$0.isAtNewest }
+        while screen.lowest > lowest {
+            let before = screen.lowest
+            screen.look(at: .older)
+            try await timeline.loadOlder()
+            try await screen.shows("older than \(before)") { $0.isWhole && $0.seqs.first.map { $0 < before } ?? false }
+        }
+        // Back up, across what is known already, the gap above it, and the newest messages, which were there first.
+        while !screen.isAtNewest {
+            let before = screen.highest
+            screen.look(at: .newer)
+            try await timeline.loadNewer()
+            try await screen.shows("newer than \(before)") { $0.isWhole && $0.seqs.last.map { $0 > before } ?? false }
+        }
+        #expect(screen.seen == Set(screen.lowestSeen...head), "nothing is left out")
+        #expect(screen.lowestSeen <= lowest)
+        #expect(screen.highest == head)
+        #expect(try await client.verifyIntegrity() == [])
+        screen.close()
+        await client.close()
+    }
+}
+
+extension Utterance {
+    fileprivate init(_ message: Message) {
+        self.init(text: message.text ?? "", sender: message.sender.text, time: message.sentAt.iso8601)
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Synchronization
+import Testing
+
+/// Somebody who looks at a timeline, and sees to it that no view of it leaves anything out.
+final class Screen: Sendable {
+    /// What a view shows.
+    struct Sight: Sendable {
+        var seqs: [Int64] = []
+        /// Whether there is no gap in it.
+        var isWhole = true
+        var isAtNewest = false
+        var items: [Timeline.Item.ID] = []
+    }
+
+    enum End { case older, newer }
+
+    private let timeline: Timeline
+    private let said: [ChatLog.Line]
+    private let state: SharedState
+    private let watching: Task<Void, Never>
+
+    private final class SharedState: Sendable {
+        let value = Mutex(State())
+    }
+
+    private struct State {
+        var sight = Sight()
+        var seen: Set<Int64> = []
+    }
+
+    /// - Parameter said: what was said in the conversation, from its first message on.
+    init(_ timeline: Timeline, _ said: [ChatLog.Line]) {
+        self.timeline = timeline
+        self.said = said
+        let state = SharedState()
+        self.state = state
+        watching = Task {
+            for await view in timeline.views {
+                let sight = Self.check(view, said)
+                state.value.withLock { state in
+                    state.sight = sight
+                    state.seen.formUnion(sight.seqs)
+                }
+            }
+        }
+    }
+
+    deinit { watching.cancel() }
+
+    func close() { watching.cancel() }
+
+    /// Places follow each other, with a gap shown wherever there is one, and messages say what was said.
+    private static func check(_ view: Timeline.View, _ said: [ChatLog.Line]) -> Sight {
+        var sight = Sight(isAtNewest: view.isAtNewest, items: view.items.map(\.id))
+        var next: Int64?
+        for item in view.items {
+            switch item {
+            case .message(let message):
+                if let next, message.seq != next { Issue.record("\(message.seq) is shown where \(next) belongs") }
+                let line = said[Int(message.seq) - 1]
+                let isSame =
+                    Array((message.text ?? "").utf8) == Array(line.text.utf8) && message.sender.text == line.sender
+                if !isSame { Issue.record("\(message.seq) says \(message.text ?? "nothing"), not \(line.text)") }
+                sight.seqs.append(message.seq)
+                next = message.seq + 1
+            case .gap(let places, _):
+                if let next, places.lowerBound != next {
+                    Issue.record("the gap \(places) is shown where \(next) belongs")
+                }
+                sight.isWhole = false
+                next = places.upperBound + 1
+            case .pending: break
+            }
+        }
+        return sight
+    }
+
+    /// Waits for a view.
+    func shows(_ what: String, _ isIt: (Sight) -> Bool) async throws {
+        try await eventually("the screen shows \(what)") { isIt(self.sight) ? true : nil }
+    }
+
+    /// Scrolls to one end of what is shown: the last ten items there fill the screen.
+    func look(at end: End) {
+        let items = sight.items
+        let visible = end == .older ? items.prefix(10) : items.suffix(10)
+        if let first = visible.first, let last = visible.last { timeline.setVisible(from: first, to: last) }
+    }
+
+    private var sight: Sight { state.value.withLock { $0.sight } }
+    var lowest: Int64 { sight.seqs.first ?? 0 }
+    var highest: Int64 { sight.seqs.last ?? 0 }
+    var isAtNewest: Bool { sight.isAtNewest && sight.isWhole }
+    /// Every place that was shown at any time.
+    var seen: Set<Int64> { state.value.withLock { $0.seen } }
+    var lowestSeen: Int64 { seen.min() ?? 0 }
+}

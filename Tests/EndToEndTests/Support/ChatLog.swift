@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+/// Whether this run takes its time.
+enum Run {
+    static let isLong = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] != nil
+    static let isCI = ProcessInfo.processInfo.environment["CI"] != nil
+}
+
+/// A file of real chat logs, which the project does not ship.
+struct ChatLog: Sendable {
+    struct Line: Decodable, Sendable {
+        var channel: String
+        var sender: String
+        var time: String
+        var text: String
+    }
+
+    let file: URL
+
+    /// - Returns: nothing where it is not there and nobody needs it to be: a stranger's machine.
+    static func find(_ name: String) throws -> ChatLog? {
+        let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+        let folders = [package.deletingLastPathComponent(), package]
+        for folder in folders {
+            let file = folder.appending(path: "shared/data/chatlogs/\(name)")
+            if FileManager.default.fileExists(atPath: file.path) { return ChatLog(file: file) }
+        }
+        try #require(!Run.isCI, "the chat log \(name) is missing")
+        print("skipped: the chat log \(name) is not on this machine")
+        return nil
+    }
+
+    /// What was said in each channel, in order, or in one of them only.
+    func lines(of channel: String? = nil) throws -> [String: [Line]] {
+        let decoder = JSONDecoder()
+        let mark = channel.map { Data("\"channel\":\"\($0)\"".utf8) }
+        var lines: [String: [Line]] = [:]
+        try eachLine(of: Data(contentsOf: file)) { bytes in
+            // A quick look first: it is a large file.
+            if let mark, bytes.range(of: mark) == nil { return }
+            let line = try decoder.decode(Line.self, from: bytes)
+            if channel == nil || line.channel == channel { lines[line.channel, default: []].append(line) }
+        }
+        return lines
+    }
+
+    /// By the C library's search: the file is large, and tests are not optimised.
+    private func eachLine(of data: Data, _ body: (Data) throws -> Void) throws {
+        try data.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let line = UnsafeRawBufferPointer(rebasing: rest)
+                let end = memchr(line.baseAddress!, 0x0A, line.count).map { line.baseAddress!.distance(to: $0) }
+                let length = end ?? line.count
+                if length > 0 { try body(Data(line[..<length])) }
+                rest = rest.dropFirst(length + 1)
+            }
+        }
+    }
+}
+
+/// A message as it was read back, down to its bytes.
+struct Utterance: Equatable, Sendable, CustomStringConvertible {
+    var text: [UInt8]
+    var sender: [UInt8]
+    var time: String
+
+    init(text: String, sender: String, time: String) {
+        self.text = Array(text.utf8)
+        self.sender = Array(sender.utf8)
+        self.time = time
+    }
+
+    init(_ line: ChatLog.Line) {
+        self.init(text: line.text, sender: line.sender, time: line.time)
+    }
+
+    var description: String { "\(time) \(String(decoding: sender, as: UTF8.self)): \(text)" }
+}
+
+/// Holds what was read to what was said: every message, nothing else, in order.
+func expectSame(_ read: [Utterance], _ said: [ChatLog.Line], _ what: String) {
+    #expect(read.count == said.count, "\(what)")
+    let difference = zip(read, said).enumerated().first { $0.element.0 != Utterance($0.element.1) }
+    if let difference {
+        Issue.record(
+            "\(what), message \(difference.offset + 1): \(difference.element.0) but said \(difference.element.1)")
+    }
+}

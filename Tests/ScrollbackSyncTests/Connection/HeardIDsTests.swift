@@ -1,0 +1,23 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackSync
+import Testing
+
+@Suite("Messages that are not stored")
+struct HeardIDsTests {
+    @Test("Within ten minutes the same one is heard once, and later it may come again")
+    func once() {
+        var heard = HeardIDs()
+        let ids = (1...500).map { MessageID(high: 0x7000, low: $0) }
+        var answers: [Bool] = []
+        for (second, id) in ids.enumerated() {
+            answers.append(heard.isNew(id, now: noon + TimeInterval(second)))
+            answers.append(!heard.isNew(id, now: noon + TimeInterval(second)))
+        }
+        #expect(!answers.contains(false))
+        let firstAgain = [600, 601].map { heard.isNew(ids[0], now: noon + $0) }
+        #expect(firstAgain == [false, true])
+        let lastAgain = heard.isNew(ids[499], now: noon + 1099)
+        #expect(!lastAgain)
+    }
+}

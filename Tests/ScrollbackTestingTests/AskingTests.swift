@@ -1,0 +1,176 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+/// What an app may ask of a conversation, and what it may not.
+@Suite("Asking a conversation")
+struct AskingTests {
+    private let group = ConversationID.group("swift")
+
+    private func world(saying count: Int) async throws -> (world: ChatWorld, alice: ChatClient, chat: Conversation) {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let bob = try await world.client("bob")
+        for number in 1...count { try await bob.conversation(group).send(.text("\(number)")) }
+        await bob.flushed()
+        let alice = try await world.client("alice")
+        return (world, alice, alice.conversation(group))
+    }
+
+    private func numbers(_ messages: MessageSequence) async throws -> [Int] {
+        var numbers: [Int] = []
+        for try await message in messages { numbers.append(message.text.flatMap { Int($0) } ?? 0) }
+        return numbers
+    }
+
+    @Test("Messages one after the other, from every kind of anchor and every source, to the end and no further")
+    func sequences() async throws {
+        let (world, _, chat) = try await world(saying: 250)
+        for source in [HistorySource.remote, .merged, .local] {
+            #expect(try await numbers(chat.messages(source: source)) == Array((1...250).reversed()))
+            #expect(try await numbers(chat.messages(from: .earliest, source: source)) == Array(1...250))
+            #expect(try await numbers(chat.messages(from: .before(.seq(3)), source: source)) == [2, 1])
+            #expect(try await numbers(chat.messages(from: .after(.seq(248)), source: source)) == [249, 250])
+            #expect(
+                try await numbers(chat.messages(from: .between(.seq(7), .seq(220)), source: source))
+                    == Array(7..<220))
+            #expect(
+                try await numbers(chat.messages(from: .around(.seq(100), before: 5, after: 5), source: source))
+                    == Array(95...250))
+        }
+        await world.close()
+    }
+
+    @Test("A local sequence passes over what is not on the device, and a local page says what it lacks")
+    func localGaps() async throws {
+        let (world, alice, chat) = try await world(saying: 250)
+        _ = try await chat.history(.latest, limit: 5)
+        _ = try await chat.history(.around(.seq(100), before: 2, after: 2), from: .remote)
+        world.goOffline("alice")
+        let known = Array(98...102) + Array(246...250)
+        #expect(try await numbers(chat.messages(from: .earliest, source: .local)) == known)
+        #expect(try await numbers(chat.messages(source: .local)) == known.reversed())
+        #expect(
+            try await numbers(chat.messages(from: .between(.seq(50), .seq(248)), source: .local))
+                == Array(98...102) + [246, 247])
+        let page = try await chat.history(.before(.seq(248)), limit: 20, from: .local)
+        #expect(page.messages.map(\.seq) == [247, 246])
+        #expect(page.gap == 103...245)
+        await #expect(throws: ChatError.self) {
+            for try await _ in chat.messages(source: .merged) {}
+        }
+        #expect(try await alice.verifyIntegrity() == [])
+        await world.close()
+    }
+
+    @Test("A loop takes pages as it goes, and a loop that ends early asks for no more")
+    func noReadingAhead() async throws {
+        let (world, _, chat) = try await world(saying: 250)
+        for try await message in chat.messages(source: .remote) where message.seq < 240 { break }
+        #expect(try await numbers(chat.messages(source: .local)).count <= 150)
+        await world.close()
+    }
+
+    @Test("What can't be answered is an error that names the argument")
+    func refusals() async throws {
+        let (world, _, chat) = try await world(saying: 3)
+        func refusal(_ body: () async throws -> Void) async -> String? {
+            do {
+                try await body()
+                return nil
+            } catch let error as ChatError {
+                return "\(error.code) \(error.parameter ?? "-")"
+            } catch {
+                return "\(error)"
+            }
+        }
+        let page = try await chat.history(.latest, limit: 1, from: .remote)
+        let cursor = try #require(page.older)
+        #expect(await refusal { _ = try await chat.history(cursor, from: .local) } == "invalid-parameter anchor")
+        #expect(await refusal { for try await _ in chat.messages(from: cursor) {} } == "invalid-parameter anchor")
+        #expect(
+            await refusal { _ = try await chat.history(.before(.id(MessageID(UUID()))), from: .local) }
+                == "unknown-message anchor")
+        let unknown = await refusal { _ = try await chat.history(.before(.id(MessageID(UUID())))) }
+        #expect(unknown == "unknown-message anchor")
+        #expect(await refusal { _ = try await chat.history(limit: 101) } == "invalid-parameter limit")
+        #expect(await refusal { _ = try await chat.history(limit: -1, from: .local) } == "invalid-parameter limit")
+        for source in [HistorySource.local, .remote, .merged] {
+            let tooFar = Anchor.before(.date(Date(timeIntervalSince1970: 1e18)))
+            #expect(await refusal { _ = try await chat.history(tooFar, from: source) } == "invalid-parameter anchor")
+        }
+        for date in [Date.distantFuture, .distantPast] {
+            for source in [HistorySource.local, .remote, .merged] {
+                let refused = await refusal { _ = try await chat.history(.before(.date(date)), from: source) }
+                #expect(refused == nil, "\(date) \(source)")
+            }
+        }
+
+        let deep = try RawJSON(String(repeating: "[", count: 31) + String(repeating: "]", count: 31))
+        let fine = try RawJSON("{\"a\":\(deep)}")
+        #expect(await refusal { try await chat.send(MessageContent(type: MessageType("app:deep"), json: fine)) } == nil)
+        #expect(await refusal { _ = try RawJSON("{\"a\":[\(deep)]}") } == "invalid-parameter json")
+        #expect(
+            await refusal { try await chat.send(.text(String(repeating: "x", count: 200_000))) }
+                == "too-large content")
+        #expect(
+            await refusal {
+                try await chat.send(
+                    .text("x"), metadata: RawJSON("{\"a\":\"\(String(repeating: "x", count: 33_000))\"}"))
+            } == "too-large metadata")
+        #expect(
+            await refusal { try await chat.send(.text("x"), metadata: RawJSON("[]")) } == "invalid-parameter metadata")
+        #expect(
+            await refusal { try await chat.send(.text("x"), customType: String(repeating: "x", count: 129)) }
+                == "invalid-parameter customType")
+        #expect(
+            await refusal {
+                try await chat.send(MessageContent(type: MessageType(rawValue: "a b"), json: RawJSON("{}")))
+            } == "invalid-parameter type")
+        #expect(
+            await refusal { try await chat.send(.text("x"), mentioning: .users([])) } == "invalid-parameter mentions")
+        #expect(try await chat.send(.text("still goes")).delivered().text == "still goes")
+        await world.close()
+    }
+
+    @Test("A server that is no address is refused when the client is opened")
+    func badServer() async throws {
+        for text in ["localhost:8080", "ftp://example.com", "https://", "/v1"] {
+            let url = try #require(URL(string: text))
+            let error = await #expect(throws: ChatError.self) {
+                _ = try await ChatClient.open(.init(server: url, user: "alice", store: .inMemory, token: { "" }))
+            }
+            #expect(error?.parameter == "server", "\(text)")
+        }
+    }
+
+    @Test("Whoever waits for an answer when the client is closed gets one")
+    func closing() async throws {
+        let (world, alice, chat) = try await world(saying: 1)
+        world.goOffline("alice")
+        let sending = try await chat.send(.text("queued"))
+        let delivered = Task { try await sending.delivered() }
+        await alice.close()
+        await #expect(throws: ChatError.self) { try await sending.cancel() }
+        await #expect(throws: ChatError.self) { try await sending.retry() }
+        await #expect(throws: ChatError.self) { _ = try await delivered.value }
+        await #expect(throws: ChatError.self) { _ = try await chat.history(from: .remote) }
+        await world.close()
+    }
+
+    @Test("A message that is sent can't be retried or cancelled, one that waits can")
+    func retryAndCancel() async throws {
+        let (world, _, chat) = try await world(saying: 1)
+        let sent = try await chat.send(.text("sent"))
+        _ = try await sent.delivered()
+        await #expect(throws: ChatError.self) { try await sent.retry() }
+        await #expect(throws: ChatError.self) { try await sent.cancel() }
+        world.goOffline("alice")
+        let queued = try await chat.send(.text("queued"))
+        try await queued.retry()
+        try await queued.cancel()
+        await #expect(throws: ChatError.self) { _ = try await queued.delivered() }
+        await world.close()
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+/// Histories as a device lives through them; the engine's and the state machines' own tests show the same below.
+@Suite("Histories on a device")
+struct DeviceHistoryTests {
+    private let group = ConversationID.group("swift")
+
+    @Test("History 5: who left and came back has exactly what they may see, and the rest once it is opened to them")
+    func joinedLeftJoined() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice"])
+        let alice = try await world.client("alice")
+        let phone = try await world.client("bob")
+        func say(_ numbers: ClosedRange<Int>) async throws {
+            for number in numbers { try await alice.conversation(group).send(.text("\(number)")) }
+            await alice.flushed()
+        }
+        try await say(1...50)
+        try await world.setMember("bob", of: group, true)
+        try await say(51...80)
+        #expect(try await eventually { try await phone.texts(in: group).count == 30 })
+        try await world.setMember("bob", of: group, false)
+        try await say(81...119)
+        try await world.setMember("bob", of: group, true)
+        try await say(120...123)
+
+        let laptop = try await world.client("bob")
+        let seen = (Array(51...80) + Array(120...123)).map(String.init)
+        for device in [phone, laptop] {
+            #expect(
+                try await eventually {
+                    let page = try await device.conversation(group).history(.earliest, limit: 100, sort: .oldestFirst)
+                    return page.messages.compactMap(\.text) == seen && page.gap == nil && page.shortfall == nil
+                })
+            #expect(try await eventually { try await device.conversation(group).recent()?.unread == 4 })
+            #expect(try await device.verifyIntegrity() == [])
+        }
+        world.goOffline("bob")
+        try await world.setHistoryVisibility(.everything, of: group)
+        world.goOnline("bob")
+        for device in [phone, laptop] {
+            #expect(
+                try await eventually {
+                    var texts: [String] = []
+                    for try await message in device.conversation(group).messages(from: .earliest) {
+                        texts.append(message.text ?? "")
+                    }
+                    return texts == (1...123).map(String.init)
+                })
+            #expect(try await device.conversation(group).recent()?.unread == 4)
+            #expect(try await device.verifyIntegrity() == [])
+        }
+        await world.close()
+    }
+
+    @Test("History 11: put out while connected, a device counts nothing there any more and hears nothing")
+    func putOut() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        try await world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        let bob = try await world.client("bob")
+        let channel = ConversationID.community("city", channel: "open")
+        for place in [group, channel] {
+            for number in 1...3 { try await alice.conversation(place).send(.text("\(number)")) }
+        }
+        #expect(try await eventually { try await bob.recents.view().totalUnread == 6 })
+        try await world.setMember("bob", of: group, false)
+        try await world.setMember("bob", of: .community("city"), false)
+        for place in [group, channel] { try await alice.conversation(place).send(.text("later")) }
+        await alice.flushed()
+        #expect(try await eventually { try await bob.recents.view().totalUnread == 0 })
+        let fresh = try await world.client("bob")
+        for await state in fresh.connection { if case .online = state { break } }
+        #expect(try await eventually { try await fresh.recents.view().conversations.count == 2 })
+        for device in [bob, fresh] {
+            #expect(try await device.recents.view().totalUnread == 0)
+            for place in [group, channel] {
+                let texts = try await device.conversation(place).history(.earliest, sort: .oldestFirst).messages
+                #expect(texts.compactMap(\.text) == ["1", "2", "3"])
+            }
+            #expect(try await device.verifyIntegrity() == [])
+        }
+        await world.close()
+    }
+
+    @Test("History 16: who joins a community of many channels sees no unread message that was not said since")
+    func bigCommunity() async throws {
+        let world = try ChatWorld()
+        let channels = (1...20).map { Identifier(stringLiteral: "channel\($0)") }
+        try await world.makeCommunity("city", channels: channels, members: ["alice"])
+        let alice = try await world.client("alice")
+        for channel in channels {
+            for number in 1...5 {
+                try await alice.conversation(.community("city", channel: channel)).send(.text("\(number)"))
+            }
+        }
+        await alice.flushed()
+        let online = try await world.client("bob")
+        let offline = try await world.disconnectedClient("bob")
+        let seen = Counts()
+        let watching = [online, offline].map { device in
+            Task { for await view in device.recents.views() { await seen.add(view.totalUnread) } }
+        }
+        for await state in online.connection { if case .online = state { break } }
+        try await world.setMember("bob", of: .community("city"), true)
+        for number in 6...7 {
+            try await alice.conversation(.community("city", channel: channels[7])).send(
+                .text("\(number)"), mentioning: .everyone())
+        }
+        await alice.flushed()
+        offline.connect()
+        for device in [online, offline] {
+            #expect(try await eventually { try await device.recents.view().totalUnread == 2 })
+            let recent = try await device.conversation(.community("city", channel: channels[7])).recent()
+            #expect(recent?.mentions == 2)
+            #expect(try await device.verifyIntegrity() == [])
+        }
+        await world.close()
+        for task in watching { await task.value }
+        #expect(await seen.highest == 2)
+    }
+
+    private actor Counts {
+        private(set) var highest: Int64 = 0
+
+        func add(_ count: Int64) { highest = max(highest, count) }
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import ScrollbackSync
+import Testing
+
+@Suite("What a device keeps")
+struct LocalStoreTests {
+    private let store: LocalStore
+
+    init() throws {
+        store = try LocalStore(directory: nil, user: "alice")
+    }
+
+    @Test("History 3: a recall that overtakes a page is never undone by it")
+    func recallOvertakesPage() async throws {
+        try await apply(.head(head(20, rev: 10)))
+        try await apply(.page(swift, page(11...20, rev: 10)))
+        try await apply(.live(.changed(swift, Epoch(rawValue: 7), .message(message(4, nil, rev: 11)))))
+        try await apply(.live(.changed(swift, Epoch(rawValue: 7), .message(message(14, nil, rev: 12)))))
+        try await apply(.page(swift, page(1...20, rev: 10)))
+        let rows = try await rows()
+        #expect(rows[4] == "")
+        #expect(rows[14] == "")
+        #expect(rows.count == 20)
+        #expect(try await store.read { try $0.violations() } == [])
+    }
+
+    @Test("History 4: of two changes in the wrong order both are there in the end")
+    func reorderedChanges() async throws {
+        try await apply(.head(head(10, rev: 10)))
+        try await apply(.page(swift, page(1...10, rev: 10)))
+        let edit = message(3, "edited", rev: 12)
+        try await apply(.live(.changed(swift, Epoch(rawValue: 7), .message(edit))))
+        try await apply(.live(.changed(swift, Epoch(rawValue: 7), .message(message(4, "changed", rev: 11)))))
+        let position = try #require(try await store.read { try $0.log(of: swift)?.position(in: swift) })
+        var nothing = page(1...1, rev: 12)
+        nothing.messages = []
+        nothing.coverage = .nothing(above: 10)
+        try await apply(
+            .sync(
+                LogSync(page: nothing, changes: [.message(edit)], changedThrough: 12, mustRefetch: false),
+                asked: position))
+        let rows = try await rows()
+        #expect(rows[3] == "edited")
+        #expect(rows[4] == "changed")
+        #expect(try await store.read { try $0.violations() } == [])
+    }
+
+    @Test("History 12: counts that were made before another device read don't undo its reading")
+    func delayedCounts() async throws {
+        var old = head(10, unread: 3, readSeq: 7, userRev: 5)
+        old.lastMessage = message(10)
+        try await apply(.head(old))
+        #expect(try await store.read { try $0.recent(swift)?.unread } == 3)
+        let read = ReadSummary(
+            epoch: Epoch(rawValue: 7), readSeq: 10, unread: 0, mentions: 0, isMarkedUnread: false, seq: 10, n: 10,
+            rev: 0, userRev: 6)
+        try await store.write { try $0.apply(read, in: swift) }
+        try await apply(.head(old))
+        #expect(try await store.read { try $0.recent(swift)?.unread } == 0)
+    }
+
+    @Test("Whatever order messages, changes and pages come in, the rows are the newest that was said of them")
+    func anyOrder() async throws {
+        for seed in 1...40 as ClosedRange<UInt64> {
+            let store = try LocalStore(directory: nil, user: "alice")
+            var generator = SplitMix64(seed: seed)
+            // Message 1...30 as sent, then changes 1...30 to some of them.
+            let edits = (1...30).map { rev in
+                message(
+                    Seq.random(in: 1...30, using: &generator), Bool.random(using: &generator) ? "edit \(rev)" : nil,
+                    rev: Int64(rev))
+            }
+            func asOf(_ rev: Int64) -> [Seq: Message] {
+                var rows = Dictionary(uniqueKeysWithValues: (1...30 as SeqRange).map { ($0, message($0)) })
+                for edit in edits where edit.rev <= rev { rows[edit.seq] = edit }
+                return rows
+            }
+            var inputs: [LogInput] = edits.map { .live(.changed(swift, $0.epoch, .message($0))) }
+            for _ in 0..<10 {
+                let lower = Seq.random(in: 1...30, using: &generator)
+                let upper = Seq.random(in: lower...30, using: &generator)
+                let rev = Int64.random(in: 0...30, using: &generator)
+                inputs.append(.page(swift, page(lower...upper, rev: rev, rows: asOf(rev))))
+            }
+            inputs.shuffle(using: &generator)
+            let all = inputs
+            _ = try await store.write { try $0.apply([.head(head(30, rev: 0))] + all) }
+            let position = try #require(try await store.read { try $0.log(of: swift)?.position(in: swift) })
+            let missed = edits.filter { $0.rev > position.rev }.map { LogChange.message($0) }
+            let whole = page(1...30, rev: 30, rows: asOf(30))
+            var nothing = whole
+            nothing.messages = []
+            nothing.coverage = .nothing(above: 30)
+            let sync = LogSync(page: nothing, changes: missed, changedThrough: 30, mustRefetch: false)
+            _ = try await store.write { try $0.apply([.sync(sync, asked: position), .page(swift, whole)]) }
+            let found = try await Self.rows(store)
+            #expect(found == asOf(30).mapValues { $0.text ?? "" }, "seed \(seed)")
+            #expect(try await store.read { try $0.violations() } == [], "seed \(seed)")
+        }
+    }
+
+    @Test("A newer version's store and another user's store are refused by name")
+    func refused() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let open = try LocalStore(directory: folder, user: "alice")
+        #expect {
+            try LocalStore(directory: folder, user: "alice")
+        } throws: {
+            ($0 as? ChatError)?.message.hasSuffix("is in use: one client at a time may open it") == true
+        }
+        try open.close()
+        #expect {
+            try LocalStore(directory: folder, user: "bob")
+        } throws: {
+            ($0 as? ChatError)?.message.contains("belongs to another user") == true
+        }
+        try LocalStore(directory: folder, user: "alice").close()
+    }
+
+    // MARK: Makers
+
+    private func apply(_ input: LogInput) async throws {
+        _ = try await store.write { try $0.apply([input]) }
+    }
+
+    private func rows() async throws -> [Seq: String] { try await Self.rows(store) }
+
+    /// What each row says; nothing where it was recalled.
+    private static func rows(_ store: LocalStore) async throws -> [Seq: String] {
+        let messages = try await store.read { reader in
+            guard let log = try reader.localLog(of: swift) else { return [Message]() }
+            return try reader.newer(from: 1, to: nil, limit: 1000, filter: .all, in: log).messages
+        }
+        return Dictionary(uniqueKeysWithValues: messages.map { ($0.seq, $0.text ?? "") })
+    }
+}
+
+private let swift: ConversationID = .group("swift")
+
+private func message(_ seq: Seq, _ text: String? = "hello", rev: Int64 = 0) -> Message {
+    Message(
+        conversation: swift, seq: seq, n: seq, id: MessageID(high: 0x7000, low: UInt64(seq)),
+        timetoken: Timetoken(rawValue: UInt64(seq)), epoch: Epoch(rawValue: 7), sender: "bob", type: .text,
+        content: text.map(MessageContent.text), rev: rev)
+}
+
+private func state(_ head: Seq, rev: Int64) -> LogHead {
+    LogHead(epoch: Epoch(rawValue: 7), view: 0, head: head, firstSeq: 1, n: head, rev: rev)
+}
+
+private func head(
+    _ seq: Seq, rev: Int64 = 0, unread: Int64 = 0, readSeq: Seq = 0, userRev: Int64 = 0
+) -> ConversationHead {
+    ConversationHead(
+        conversation: swift, state: state(seq, rev: rev), unread: unread, readSeq: readSeq, userRev: userRev)
+}
+
+/// A page that read these places when the log had seen `rev` changes.
+private func page(_ places: SeqRange, rev: Int64, rows: [Seq: Message] = [:]) -> LogPage {
+    LogPage(
+        messages: places.map { rows[$0] ?? message($0) },
+        coverage: Coverage(lower: places.lowerBound, upper: places.upperBound, voids: SeqRangeSet()),
+        isFiltered: false, older: nil, newer: nil, state: state(max(20, places.upperBound), rev: rev))
+}
