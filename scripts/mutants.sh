@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Plants each bug of Tests/Mutants in a scratch copy and runs the tests that must catch it. A bug that survives fails.
+# Plants each bug of Tests/Mutants in a scratch copy and runs the tests that must catch it. The run fails where a bug
+# survives, and where a patch says nothing any more: it names no test, does not apply, does not build, or its tests fail
+# without it.
 # Usage: scripts/mutants.sh [NAME …]     (names of patches without .patch; all by default)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,34 +9,61 @@ root=$PWD
 scratch=${SCROLLBACK_SCRATCH:-.build-mutants}
 mkdir -p "$scratch/copy"
 copy=$(cd "$scratch/copy" && pwd)
+logs=$(cd "$scratch" && pwd)
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
     for patch in Tests/Mutants/*.patch; do names+=("$(basename "$patch" .patch)"); done
 fi
-survivors=0
-sync_copy() { rsync -a --delete --exclude .build --exclude '.build-*' --exclude .git "$root/" "$copy/"; }
 command -v rsync >/dev/null || { echo "mutants need rsync: apt-get install rsync" >&2; exit 1; }
+sync_copy() { rsync -a --delete --exclude .build --exclude '.build-*' --exclude .git "$root/" "$copy/"; }
+filter_of() { sed -n 's/^# Filter: //p' "$root/Tests/Mutants/$1.patch"; }
+# Exactly there, or not at all: a patch that slips to a similar place plants another bug than it says.
+plant() { (cd "$copy" && patch -p1 --batch --forward --fuzz=0 "${@:2}" <"$root/Tests/Mutants/$1.patch"); }
+build() { (cd "$copy" && swift build --build-tests --scratch-path "$logs/build"); }
+tests() { (cd "$copy" && swift test --skip-build --scratch-path "$logs/build" --filter "$1"); }
+
 sync_copy
-echo "building the tests without a bug first …"
-(cd "$copy" && swift build --build-tests --scratch-path "$copy/../build" >"$copy/../build.log" 2>&1) || { tail -20 "$copy/../build.log"; exit 1; }
+stale=0
+filters=()
 for name in "${names[@]}"; do
-    patch=$root/Tests/Mutants/$name.patch
-    filter=$(sed -n 's/^# Filter: //p' "$patch")
-    sync_copy
-    (cd "$copy" && patch -p1 --quiet <"$patch")
-    start=$SECONDS
-    if (cd "$copy" && swift build --build-tests --scratch-path "$copy/../build" >"$copy/../$name.log" 2>&1); then
-        if (cd "$copy" && swift test --skip-build --scratch-path "$copy/../build" --filter "${filter:-.}" >>"$copy/../$name.log" 2>&1); then
-            echo "SURVIVED  $name  ($((SECONDS - start)) s)"
-            survivors=$((survivors + 1))
-        else
-            caught=$(grep -m1 -oE '✘ Test "[^"]+"' "$copy/../$name.log" || echo "?")
-            echo "caught    $name  by ${caught#✘ Test }  ($((SECONDS - start)) s)"
-        fi
+    if [ ! -f "$root/Tests/Mutants/$name.patch" ]; then
+        echo "not there: Tests/Mutants/$name.patch"
+        stale=$((stale + 1))
+    elif [ -z "$(filter_of "$name")" ]; then
+        echo "names no tests (# Filter: …): $name"
+        stale=$((stale + 1))
+    elif ! plant "$name" --dry-run >"$logs/$name.log" 2>&1; then
+        echo "does not apply: $name"
+        sed 's/^/    /' "$logs/$name.log"
+        stale=$((stale + 1))
     else
-        echo "does not build: $name"
-        survivors=$((survivors + 1))
+        filters+=("$(filter_of "$name")")
     fi
 done
-[ "$survivors" -eq 0 ] && echo "every planted bug was caught"
-exit "$survivors"
+[ "$stale" -eq 0 ] || { echo "$stale patches need to be written anew" >&2; exit 1; }
+
+echo "building and running the tests without a bug first …"
+build >"$logs/build.log" 2>&1 || { tail -20 "$logs/build.log"; exit 1; }
+# A test that fails by itself catches nothing.
+all=$(IFS='|' && echo "${filters[*]}")
+tests "$all" >"$logs/tests.log" 2>&1 || { grep '✘' "$logs/tests.log" || tail -20 "$logs/tests.log"; exit 1; }
+
+failed=0
+for name in "${names[@]}"; do
+    sync_copy
+    plant "$name" --quiet
+    start=$SECONDS
+    if ! build >"$logs/$name.log" 2>&1; then
+        echo "does not build: $name (see $logs/$name.log)"
+        failed=$((failed + 1))
+    elif tests "$(filter_of "$name")" >>"$logs/$name.log" 2>&1; then
+        echo "SURVIVED  $name  ($((SECONDS - start)) s)"
+        failed=$((failed + 1))
+    else
+        caught=$(grep -m1 -oE '✘ Test ("[^"]+"|.+) (recorded|failed)' "$logs/$name.log" || echo "✘ Test a crash")
+        caught=${caught#✘ Test }
+        echo "caught    $name  by ${caught% *}  ($((SECONDS - start)) s)"
+    fi
+done
+[ "$failed" -eq 0 ] && echo "every planted bug was caught"
+exit "$((failed > 0))"

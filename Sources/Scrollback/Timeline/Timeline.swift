@@ -278,8 +278,8 @@ public final class Timeline: Sendable {
         } catch  where error.isTemporary {
             try? await Task.sleep(for: .seconds(1))
         } catch {
-            // There is no such point: the newest messages are shown already.
-            found = .newest(count: size)
+            // There is no such point: the newest messages are shown already. Who stopped looking has been told nothing.
+            if !Task.isCancelled { found = .newest(count: size) }
         }
         state.withLock { state in
             state.isSeeking = false

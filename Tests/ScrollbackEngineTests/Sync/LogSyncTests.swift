@@ -41,24 +41,26 @@ struct LogSyncTests {
     func manyLogs() throws {
         let world = try World()
         var positions: [LogPosition] = []
-        for index in 1...8 {
+        // Of the last one more was missed than is replayed.
+        let heads: [Seq] = [400, 400, 400, 400, 400, 400, 400, 400, 700]
+        for (index, head) in heads.enumerated() {
             let id = ConversationID.group(Identifier(known: "g\(index)"))
             try world.make(id, members: ["alice"])
-            try world.fill(id, 400)
+            try world.fill(id, Int(head))
             let epoch = try world.head(id, "alice").state.epoch
             positions.append(LogPosition(conversation: id, epoch: epoch, view: 0, seq: 0, rev: 0))
         }
         let caller = Caller(user: "alice")
         var rounds = 0
         var found: [[Seq]] = positions.map { _ in [] }
-        while positions.contains(where: { $0.seq < 400 }) {
+        while positions.map(\.seq) != heads {
             let answers = try world.engine.syncLogs(positions, by: caller)
             #expect(answers.map(\.conversation) == positions.map(\.conversation))
             var count = 0
             let before = positions.map(\.seq)
             for (index, answer) in answers.enumerated() {
                 let page = try answer.result.get().page
-                #expect(page.state.head == 400)
+                #expect(page.state.head == heads[index])
                 count += page.messages.count
                 found[index] += page.seqs
                 // As a device goes on: what lies below is taken as answered.
@@ -70,7 +72,9 @@ struct LogSyncTests {
             if rounds > 5 { break }
         }
         #expect(rounds == 3)
-        #expect(found == positions.map { _ in Array(1...400) }, "a log for which there was no room is not passed over")
+        // A log for which there was no room is not passed over.
+        #expect(found.prefix(8).allSatisfy { $0 == Array(1...400) })
+        #expect(found.last == Array(601...700))
     }
 
     /// An answer as it goes over the line.
