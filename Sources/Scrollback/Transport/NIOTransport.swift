@@ -35,7 +35,11 @@ package struct NIOTransport: Transport {
                             try channel.pipeline.syncOperations.addHandler(
                                 NIOSSLClientHandler(context: tls, serverHostname: host.isAddress ? nil : host))
                         }
-                        return try Self.upgrade(channel, url, host, events)
+                        let upgrade = try Self.upgrade(channel, url, host, events)
+                        // Who takes a connection and says nothing is no server: nobody else would ever let go of it.
+                        let patience = channel.eventLoop.scheduleTask(in: .seconds(10)) { channel.close(promise: nil) }
+                        upgrade.whenComplete { _ in patience.cancel() }
+                        return upgrade
                     }
                 }
             return try await upgrade.get()
@@ -58,11 +62,14 @@ package struct NIOTransport: Transport {
         let upgrader = NIOTypedWebSocketClientUpgrader<any TransportConnection>(maxFrameSize: 1 << 26) { channel, _ in
             channel.eventLoop.makeCompletedFuture {
                 let connection = NIOTransportConnection(channel: channel)
+                let handler = SocketHandler(events: events)
                 try channel.pipeline.syncOperations.addHandlers([
                     NIOWebSocketFrameAggregator(
                         minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1024, maxAccumulatedFrameSize: 1 << 26),
-                    SocketHandler(events: events),
+                    handler,
                 ])
+                // Not by `channelInactive`: a line cut right behind the upgrade is closed before the handler is there.
+                channel.closeFuture.assumeIsolated().whenComplete { _ in handler.end() }
                 return connection
             }
         }
@@ -148,8 +155,8 @@ private final class SocketHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    /// The channel is closed.
+    func end() {
         events(.closed(closure ?? TransportClosure(reason: "the connection was lost")))
-        context.fireChannelInactive()
     }
 }

@@ -1,0 +1,104 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Testing
+
+@Suite("A slow line")
+struct SlowLineTests {
+    @Test("History 21: after thousands of missed messages a line that is slow and cut again and again still gets on")
+    func slowLine() async throws {
+        let missed = Run.isLong ? 100_000 : 5_000
+        let cuts = Run.isLong ? 40 : 5
+        let server = try await RunningServer.start()
+        let admin = try await server.admin()
+        let made = try await admin.call("PUT", "/v1/conversations/group:far", #"{"members":["alice","bob"]}"#)
+        try #require(made.status == 201)
+        let folder = RunningServer.makeFolderForStore()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let before = try await Device.open(server, "alice", store: .directory(folder))
+        try await importWords(0...0, admin)
+        try await eventually("it has the first message") { () -> Bool? in
+            try await before.newest(in: .group("far")) == 1 ? true : nil
+        }
+        await before.close()
+        for start in stride(from: 1, through: missed, by: 500) {
+            try await importWords(start...min(start + 499, missed), admin)
+        }
+
+        let line = try await TestLine(to: server, speed: .bytesPerSecond(64 << 10))
+        let client = try await Device.open(server, "alice", store: .directory(folder), over: line)
+        let chat = client.conversation(.group("far"))
+        let bob = try await server.api("bob")
+        let talking = Task<[String], any Error> { try await talk(bob) }
+        // Somebody scrolls back all the while.
+        let scrolling = Task<Void, any Error> { try await scrollBack(chat) }
+
+        var progress = [try await known(client)]
+        for cut in 1...cuts {
+            try await Task.sleep(for: .seconds(3))
+            line.cut()
+            progress.append(try await known(client))
+            print("cut \(cut): the newest is \(progress[cut].newest), \(progress[cut].count) messages are there")
+            #expect(progress[cut].newest > progress[cut - 1].newest, "what is said goes on coming")
+            if cut > 1 { #expect(progress[cut].count >= progress[cut - 2].count + 100, "old messages come as well") }
+        }
+        #expect(line.connections >= cuts)
+        #expect(try await server.metric("scrollback_slow_closes_total") == 0)
+
+        line.set(.full)
+        try await scrolling.value
+        talking.cancel()
+        let live = try await talking.value
+        let expected: [String?] = (0...missed).map { "word \($0)" } + live
+        try await eventually("the last message is there") { () -> Bool? in
+            try await client.newest(in: chat.id) == Int64(expected.count) ? true : nil
+        }
+        var read: [String?] = []
+        for try await message in chat.messages(from: .earliest) { read.append(message.text) }
+        #expect(read == expected)
+        #expect(try await known(client).count == expected.count)
+        #expect(try await client.verifyIntegrity() == [])
+        await client.close()
+    }
+
+    /// Says something ten times a second until it is told to stop.
+    private func talk(_ bob: API) async throws -> [String] {
+        var said: [String] = []
+        while !Task.isCancelled {
+            let text = "live \(said.count)"
+            // A task of its own: what is being said is said to its end.
+            let answer = try await Task { try await bob.send(text, to: "group:far") }.value
+            try #require(answer.status == 201, "\(answer)")
+            said.append(text)
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+        return said
+    }
+
+    /// Reads page by page to the first message, and asks again where the line was cut.
+    private func scrollBack(_ chat: Conversation) async throws {
+        var next: Anchor? = .latest
+        while let anchor = next {
+            let page = try await chat.history(anchor, limit: 100)
+            if page.shortfall == nil { next = page.older } else { try await Task.sleep(for: .milliseconds(50)) }
+        }
+    }
+
+    /// The newest message on the device, and how many it has, whatever lies between them.
+    private func known(_ client: ChatClient) async throws -> (newest: Int64, count: Int) {
+        let places = try await client.core.store.read { try $0.rowPlaces(in: .group("far")) }
+        return (places.max() ?? 0, places.count)
+    }
+
+    private func importWords(_ numbers: ClosedRange<Int>, _ admin: API) async throws {
+        let messages = numbers.map { number in
+            """
+            {"id":"\(UUID())","sender":"bob","sentAt":"2024-01-01T00:00:00Z","type":"text",\
+            "content":{"text":"word \(number)"}}
+            """
+        }
+        let answer = try await admin.call(
+            "POST", "/v1/conversations/group:far/import", #"{"messages":[\#(messages.joined(separator: ","))]}"#)
+        try #require(answer.json.int("imported") == numbers.count, "\(answer)")
+    }
+}
