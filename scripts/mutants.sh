@@ -59,9 +59,8 @@ for name in "${names[@]}"; do
         echo "SURVIVED  $name  ($((SECONDS - start)) s)"
         failed=$((failed + 1))
     else
-        caught=$(grep -m1 -oE '✘ Test ("[^"]+"|.+) (recorded|failed)' "$scratch/$name.log" || echo "✘ Test a crash")
-        caught=${caught#✘ Test }
-        echo "caught    $name  by ${caught% *}  ($((SECONDS - start)) s)"
+        caught=$(grep -m1 -oE '✘ Test "[^"]+"' "$scratch/$name.log" || echo "a crash")
+        echo "caught    $name  by ${caught#✘ Test }  ($((SECONDS - start)) s)"
     fi
     plant "$name" --quiet --reverse
 done
