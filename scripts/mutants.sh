@@ -6,23 +6,23 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
-scratch=${SCROLLBACK_SCRATCH:-.build-mutants}
-mkdir -p "$scratch/copy"
-copy=$(cd "$scratch/copy" && pwd)
-logs=$(cd "$scratch" && pwd)
+mkdir -p "${SCROLLBACK_SCRATCH:-.build-mutants}"
+scratch=$(cd "${SCROLLBACK_SCRATCH:-.build-mutants}" && pwd)
+copy=$scratch/copy
 names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
     for patch in Tests/Mutants/*.patch; do names+=("$(basename "$patch" .patch)"); done
 fi
-command -v rsync >/dev/null || { echo "mutants need rsync: apt-get install rsync" >&2; exit 1; }
-sync_copy() { rsync -a --delete --exclude .build --exclude '.build-*' --exclude .git "$root/" "$copy/"; }
 filter_of() { sed -n 's/^# Filter: //p' "$root/Tests/Mutants/$1.patch"; }
 # Exactly there, or not at all: a patch that slips to a similar place plants another bug than it says.
 plant() { (cd "$copy" && patch -p1 --batch --forward --fuzz=0 "${@:2}" <"$root/Tests/Mutants/$1.patch"); }
-build() { (cd "$copy" && swift build --build-tests --scratch-path "$logs/build"); }
-tests() { (cd "$copy" && swift test --skip-build --scratch-path "$logs/build" --filter "$1"); }
+build() { (cd "$copy" && swift build --build-tests --scratch-path "$scratch/build"); }
+tests() { (cd "$copy" && swift test --skip-build --scratch-path "$scratch/build" --filter "$1"); }
 
-sync_copy
+# With their times, so that only what changed since the last run is built.
+rm -rf "$copy" && mkdir "$copy"
+tar -C "$root" --exclude=.build --exclude='.build-*' --exclude=.git -cf - . | tar -C "$copy" -xf -
+
 stale=0
 filters=()
 for name in "${names[@]}"; do
@@ -32,9 +32,9 @@ for name in "${names[@]}"; do
     elif [ -z "$(filter_of "$name")" ]; then
         echo "names no tests (# Filter: …): $name"
         stale=$((stale + 1))
-    elif ! plant "$name" --dry-run >"$logs/$name.log" 2>&1; then
+    elif ! plant "$name" --dry-run >"$scratch/$name.log" 2>&1; then
         echo "does not apply: $name"
-        sed 's/^/    /' "$logs/$name.log"
+        sed 's/^/    /' "$scratch/$name.log"
         stale=$((stale + 1))
     else
         filters+=("$(filter_of "$name")")
@@ -43,27 +43,26 @@ done
 [ "$stale" -eq 0 ] || { echo "$stale patches need to be written anew" >&2; exit 1; }
 
 echo "building and running the tests without a bug first …"
-build >"$logs/build.log" 2>&1 || { tail -20 "$logs/build.log"; exit 1; }
+build >"$scratch/build.log" 2>&1 || { tail -20 "$scratch/build.log"; exit 1; }
 # A test that fails by itself catches nothing.
 all=$(IFS='|' && echo "${filters[*]}")
-tests "$all" >"$logs/tests.log" 2>&1 || { grep '✘' "$logs/tests.log" || tail -20 "$logs/tests.log"; exit 1; }
+tests "$all" >"$scratch/tests.log" 2>&1 || { grep '✘' "$scratch/tests.log" || tail -20 "$scratch/tests.log"; exit 1; }
 
 failed=0
 for name in "${names[@]}"; do
-    sync_copy
     plant "$name" --quiet
     start=$SECONDS
-    if ! build >"$logs/$name.log" 2>&1; then
-        echo "does not build: $name (see $logs/$name.log)"
+    if ! build >"$scratch/$name.log" 2>&1; then
+        echo "does not build: $name (see $scratch/$name.log)"
         failed=$((failed + 1))
-    elif tests "$(filter_of "$name")" >>"$logs/$name.log" 2>&1; then
+    elif tests "$(filter_of "$name")" >>"$scratch/$name.log" 2>&1; then
         echo "SURVIVED  $name  ($((SECONDS - start)) s)"
         failed=$((failed + 1))
     else
-        caught=$(grep -m1 -oE '✘ Test ("[^"]+"|.+) (recorded|failed)' "$logs/$name.log" || echo "✘ Test a crash")
-        caught=${caught#✘ Test }
-        echo "caught    $name  by ${caught% *}  ($((SECONDS - start)) s)"
+        caught=$(grep -m1 -oE '✘ Test "[^"]+"' "$scratch/$name.log" || echo "a crash")
+        echo "caught    $name  by ${caught#✘ Test }  ($((SECONDS - start)) s)"
     fi
+    plant "$name" --quiet --reverse
 done
 [ "$failed" -eq 0 ] && echo "every planted bug was caught"
 exit "$((failed > 0))"
