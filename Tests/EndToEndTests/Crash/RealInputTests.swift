@@ -66,19 +66,30 @@ struct RealInputTests {
                     store.path, "--data", server.data.path, "--server", server.url.absoluteString, "--json",
                 ], within: 600)
             try #require(answer.code == 0, "\(answer.errors)")
-            let messages = answer.output.utf8.split(separator: UInt8(ascii: "\n")).map { Members(Array($0)) }
-            #expect(messages.map { $0.int("seq") } == Array(1...lines.count))
-            let read = try messages.map { message in
-                let text = (message.all["content"] as? [String: Any])?["text"] as? String
-                return Utterance(
-                    text: try #require(text), sender: try #require(message.string("sender")),
-                    time: try #require(message.string("sentAt")))
+            // `JSONSerialization` takes a byte order mark off the front of a text; one of these has it.
+            let decoder = JSONDecoder()
+            let messages = try answer.output.split(separator: "\n").map {
+                try decoder.decode(Printed.self, from: Data($0.utf8))
             }
+            #expect(messages.map(\.seq) == Array(1...lines.count))
+            let read = messages.map { Utterance(text: $0.content.text, sender: $0.sender, time: $0.sentAt) }
             expectSame(read, lines, channel)
             try await verify(store)
         }
         try await server.terminate()
         try await verify(server.data)
+    }
+
+    /// A message as the command line prints it.
+    private struct Printed: Decodable {
+        struct Content: Decodable {
+            var text: String
+        }
+
+        var seq: Int
+        var sender: String
+        var sentAt: String
+        var content: Content
     }
 
     private func importKilled(

@@ -93,7 +93,8 @@ struct SlowLineTests {
     private func importWords(_ numbers: ClosedRange<Int>, _ admin: API) async throws {
         let messages = numbers.map { number in
             """
-            {"id":"\(UUID())","sender":"bob","sentAt":"2024-01-01T00:00:00Z","type":"text",\
+            {"id":"\(UUID())","sender":"bob","type":"text",\
+            "sentAt":"\(Date(timeIntervalSince1970: 1_700_000_000 + Double(number)).iso8601)",\
             "content":{"text":"word \(number)"}}
             """
         }

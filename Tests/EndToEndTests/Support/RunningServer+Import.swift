@@ -13,9 +13,9 @@ extension RunningServer {
         let report = Members(Array(ended.output.utf8))
         let (imported, skipped) = (report.int("imported") ?? 0, report.int("skipped") ?? 0)
         let seconds = (ContinuousClock.now - start) / .seconds(1)
-        print(
-            "import of \(log.file.lastPathComponent) \(options): \(imported) messages, \(skipped) there already, "
-                + "\(Int(Double(imported) / seconds)) a second")
+        // What a run skips takes time as well, and says nothing of the rate.
+        let rate = skipped == 0 ? ", \(Int(Double(imported) / seconds)) a second" : ""
+        print("\(log.file.lastPathComponent) \(options): \(imported) messages, \(skipped) there already\(rate)")
         return (imported, skipped)
     }
 
