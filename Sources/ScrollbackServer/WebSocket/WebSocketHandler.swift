@@ -15,6 +15,8 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     private let lane: EventLoopLane
     private let metrics: ServerMetrics
     private let maximumQueuedBytes: Int
+    /// Carries out work that may wait for the disk.
+    private let carryOut: @Sendable (@escaping @Sendable () -> Void) -> Void
     /// Set before the handler is added, and let go of when the socket is gone: each holds the other.
     var session: Session?
     private var context: ChannelHandlerContext?
@@ -22,9 +24,18 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     private var queue: Deque<ByteBuffer> = []
     private var queuedBytes = 0
     private var isClosing = false
+    /// Requests whose answers may be long, in the order they came.
+    private var reads: Deque<@Sendable () -> Void> = []
+    private var isReading = false
+    /// How many of them may wait before no more frames are taken from the peer.
+    private static let maximumReads = 64
 
-    init(lane: EventLoopLane, raw: RawFrameHandler, metrics: ServerMetrics, maximumQueuedBytes: Int) {
+    init(
+        lane: EventLoopLane, raw: RawFrameHandler, metrics: ServerMetrics, maximumQueuedBytes: Int,
+        carryOut: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+    ) {
         self.lane = lane
+        self.carryOut = carryOut
         self.raw = raw
         self.metrics = metrics
         self.maximumQueuedBytes = maximumQueuedBytes
@@ -45,6 +56,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         session?.disconnected()
         session = nil
         queue.removeAll()
+        reads.removeAll()
         metrics.connections.add(-1)
         context.fireChannelInactive()
     }
@@ -77,6 +89,40 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
             // closing with unread bytes would reset the connection, and the peer might never see why.
             context.close(promise: nil)
         }
+    }
+
+    // MARK: Reads
+
+    /// Takes a request that is answered from the store.
+    ///
+    /// One at a time, and none while the peer has yet to read what it was sent: whoever asks for more than its line carries
+    /// waits for it, and is not closed as one that doesn't read.
+    func offload(_ read: @escaping @Sendable () -> Void) {
+        lane.eventLoop.execute {
+            self.reads.append(read)
+            if self.reads.count == Self.maximumReads { self.takeFrames(false) }
+            self.readNext()
+        }
+    }
+
+    private func readNext() {
+        guard !isReading, !isClosing, queue.isEmpty, let context, context.channel.isWritable,
+            let read = reads.popFirst()
+        else { return }
+        isReading = true
+        if reads.count == Self.maximumReads / 2 { takeFrames(true) }
+        carryOut { [self] in
+            read()
+            // After its answer, which goes to the loop the same way.
+            lane.eventLoop.execute {
+                self.isReading = false
+                self.readNext()
+            }
+        }
+    }
+
+    private func takeFrames(_ isOn: Bool) {
+        context?.channel.setOption(.autoRead, value: isOn).whenFailure { _ in }
     }
 
     // MARK: Out
@@ -112,6 +158,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
             mustFlush = true
         }
         if mustFlush { raw.flush() }
+        readNext()
         context.fireChannelWritabilityChanged()
     }
 

@@ -29,8 +29,9 @@ final class WebSockets: Sendable {
         let lane = lane(for: channel.eventLoop)
         let raw = RawFrameHandler()
         let handler = WebSocketHandler(
-            lane: lane, raw: raw, metrics: scope.metrics, maximumQueuedBytes: options.outboundBytes)
-        let session = Session(services: services, lane: lane, outlet: handler)
+            lane: lane, raw: raw, metrics: scope.metrics, maximumQueuedBytes: options.outboundBytes,
+            carryOut: { [readers = scope.readers] work in readers.submit { _ in work() } })
+        let session = Session(services: services(handler), lane: lane, outlet: handler)
         handler.session = session
         let isClosing = state.withLock { state in
             state.sessions[ObjectIdentifier(session)] = session
@@ -76,7 +77,7 @@ final class WebSockets: Sendable {
         }
     }
 
-    private var services: SessionServices {
+    private func services(_ handler: WebSocketHandler) -> SessionServices {
         SessionServices(
             engine: scope.engine,
             verify: { [scope] token, completion in
@@ -89,7 +90,7 @@ final class WebSockets: Sendable {
                     }
                 }
             },
-            offload: { [readers = scope.readers] work in readers.submit { _ in work() } },
+            offload: { [weak handler] work in handler?.offload(work) },
             heartbeat: options.heartbeat, allowance: scope.allowance)
     }
 }

@@ -61,6 +61,37 @@ struct SlowLineTests {
         await client.close()
     }
 
+    @Test(
+        "Whoever asks for more than the line carries gets all of it, in order, and is not taken for one that doesn't read"
+    )
+    func asksForMuch() async throws {
+        let server = try await RunningServer.start()
+        let admin = try await server.admin()
+        try #require(
+            try await admin.call("PUT", "/v1/conversations/group:long", #"{"members":["alice"]}"#).status == 201)
+        for _ in 1...30 {
+            try #require(try await admin.send(String(repeating: "x", count: 24_000), to: "group:long").status == 201)
+        }
+        let line = try await TestLine(to: server, speed: .bytesPerSecond(2 << 20))
+        let socket = try await TestSocket.open(line.url)
+        socket.send(#"{"type":"hello","token":"\#(try await server.token("alice"))","device":"phone"}"#)
+        _ = try await socket.next { $0.string("type") == "welcome" }
+        // Six megabytes and more, through a queue of one.
+        let pages = 8
+        let single = 100
+        for ref in 1...(pages + single) {
+            let limit = ref <= pages ? 30 : 1
+            socket.send(#"{"type":"history","ref":\#(ref),"conversation":"group:long","limit":\#(limit)}"#)
+        }
+        for ref in 1...(pages + single) {
+            let answer = try await socket.next { $0.int("ref") != nil }
+            #expect(answer.int("ref") == ref)
+            #expect(answer.string("type") == "result")
+        }
+        #expect(try await server.metric("scrollback_slow_closes_total") == 0)
+        socket.close()
+    }
+
     /// Says something ten times a second until it is told to stop.
     private func talk(_ bob: API) async throws -> [String] {
         var said: [String] = []

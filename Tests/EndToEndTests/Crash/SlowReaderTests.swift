@@ -64,7 +64,7 @@ struct SlowReaderTests {
         // The same device comes back, and reads what it missed.
         let after = try await Device.open(server, "slow", store: .directory(folder), name: "phone")
         try await eventually("the slow one has the newest page") { () -> Bool? in
-            let page = try await after.conversation(.group("slow")).history(.latest, limit: 100, from: .local)
+            let page = try await after.conversation(.group("slow")).history(.latest, limit: 20, from: .local)
             return page.messages.first?.seq == Int64(Self.count + 1) && page.gap == nil ? true : nil
         }
         var read: [String?] = []
