@@ -53,10 +53,18 @@ public final class ChatClient: Sendable {
 
     package let core: ClientCore
     private let configuration: Configuration
+    #if canImport(Darwin)
+        private let signs: SystemSigns
+    #endif
 
     private init(core: ClientCore, configuration: Configuration) {
         self.core = core
         self.configuration = configuration
+        #if canImport(Darwin)
+            signs = SystemSigns(
+                networkIsBack: { [weak core] in _ = core?.mailbox.post(.kick) },
+                isActive: { [weak core] isActive in _ = core?.mailbox.post(.setActive(isActive)) })
+        #endif
     }
 
     /// Opens a client over its store.
@@ -111,11 +119,15 @@ public final class ChatClient: Sendable {
     public var connection: StateSequence<ConnectionState> { core.connection.sequence }
 
     /// Tells the server whether the app is in the foreground; a client that comes to the foreground reconnects at once.
+    ///
+    /// On iOS, tvOS and visionOS the client does this by itself.
     public func setActive(_ isActive: Bool) async {
         core.mailbox.post(.setActive(isActive))
     }
 
     /// Tells the client that the network may be back, so that it need not wait any longer.
+    ///
+    /// On Apple platforms the system tells it, and everywhere whatever is asked of the server or is to be sent does.
     public func retryConnection() {
         core.mailbox.post(.kick)
     }

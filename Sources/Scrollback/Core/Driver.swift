@@ -135,7 +135,9 @@ final class Driver {
         case .requestTimedOut(let ref, let generation) where generation == self.generation:
             await answered(ref, .failure(ChatError(.timeout, "the server did not answer in time")))
         case .requestTimedOut: break
-        case .queued(let item): await perform(outbox.enqueue(item.id, in: item.conversation, now: now))
+        case .queued(let item):
+            await perform(outbox.enqueue(item.id, in: item.conversation, now: now))
+            kick()
         case .retry(let id, let reply):
             reply(.success(outbox[id] != nil))
             await perform(outbox.retry(id, now: now))
