@@ -95,6 +95,7 @@ struct SlowReaderTests {
             try await say(number, in: conversation, sender)
             guard number.isMultiple(of: 20) else { continue }
             for reader in readers {
+                reader.beat()
                 try await eventually("everybody has \(number) messages") { () -> Bool? in
                     reader.count >= earlier + number ? true : nil
                 }

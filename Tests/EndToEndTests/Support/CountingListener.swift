@@ -41,6 +41,9 @@ final class CountingListener: Sendable {
 
     deinit { connection.close() }
 
+    /// Says that it is still there: who is silent for a minute is given up.
+    func beat() { connection.send(Array(#"{"type":"ping","ref":2}"#.utf8)) }
+
     /// The places of the messages that came, in the order they came.
     var seqs: [Int64] { inbox.state.withLock { $0.seqs } }
     var count: Int { inbox.state.withLock { $0.seqs.count } }
