@@ -153,7 +153,10 @@ package final class SQLiteStore: MessageStore {
         if state.withLock({ $0.isClosed }) { throw ChatError(.shuttingDown, "the store is closed") }
     }
 
-    /// Waits for what is under way, closes the file, and refuses what is asked afterwards.
+    /// Waits for what is under way, moves the recent commits into the file, closes it, and refuses what is asked
+    /// afterwards.
+    ///
+    /// Whoever copies the file then has all of it; where there is no room for that, the commits stay in the log beside it.
     package func close() throws {
         guard
             state.withLock({ state in
@@ -163,7 +166,10 @@ package final class SQLiteStore: MessageStore {
         else { return }
         try translatingErrors {
             // Waiting for the writer and the readers first: a connection can't be closed while it has statements.
-            try pool.barrierWriteWithoutTransaction { _ in connections.withLock { $0.removeAll() } }
+            try pool.barrierWriteWithoutTransaction { database in
+                connections.withLock { $0.removeAll() }
+                _ = try? database.checkpoint(.truncate)
+            }
             try pool.close()
         }
         lock.release()

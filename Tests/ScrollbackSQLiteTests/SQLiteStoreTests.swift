@@ -82,6 +82,19 @@ import Testing
         #expect(error?.message.contains("has schema 12, and this version of the server knows schemas up to 1") == true)
     }
 
+    @Test func `The file of a store that was closed has everything, without the log beside it`() throws {
+        let store = try SQLiteStore(directory: folder.url)
+        for _ in 0..<3 { try store.write { store, _ in try store.put(UserRow(profile: UserProfile(id: "alice"))) } }
+        try store.close()
+        let copy = try TemporaryFolder()
+        try FileManager.default.copyItem(
+            at: folder.url.appending(component: SQLiteStore.fileName),
+            to: copy.url.appending(component: SQLiteStore.fileName))
+        let restored = try SQLiteStore(directory: copy.url)
+        #expect(try restored.read { try $0.user("alice") } != nil)
+        #expect(restored.moved == store.moved)
+    }
+
     @Test func `What a store knows is there when it is opened again`() throws {
         var store = try SQLiteStore(directory: folder.url)
         let generation = store.generation

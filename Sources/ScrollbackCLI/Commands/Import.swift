@@ -96,7 +96,8 @@ private struct Importer {
         var number = 0
         for line in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
-            bytesRead += line.count + 1
+            // The last line may have no newline.
+            bytesRead = min(bytesRead + line.count + 1, data.count)
             if line.isEmpty { continue }
             let read: ImportLine
             do {
