@@ -89,6 +89,25 @@ struct TimelineTests {
         await world.close()
     }
 
+    @Test("The smallest window is as small as it says, wherever it begins")
+    func smallest() async throws {
+        let (world, alice, bob) = try await world(saying: 30)
+        let chat = alice.conversation(group)
+        world.goOffline("alice")
+        let seeking = Screen(chat.timeline(at: .id(MessageID(UUID())), window: 2))
+        try await seeking.shows { $0.numbers.isEmpty && $0.isAtNewest }
+        world.goOnline("alice")
+        let screen = Screen(chat.timeline(window: 2))
+        let view = try await screen.shows { $0.numbers == [29, 30] }
+        try await seeking.shows { $0.numbers == [29, 30] }
+        screen.timeline.setVisible(from: view.items[0].id, to: view.items[1].id)
+        try await say(31...31, bob)
+        try await screen.shows { $0.numbers == [29, 30, 31] }
+        try await screen.timeline.loadOlder()
+        try await screen.shows { $0.numbers.first == 28 && $0.numbers.count <= 4 }
+        await world.close()
+    }
+
     @Test("What is queued stands at the newest end, with an identity that stays when it is sent")
     func pendingStaysItself() async throws {
         let (world, alice, _) = try await world(saying: 1)

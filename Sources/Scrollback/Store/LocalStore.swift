@@ -88,7 +88,7 @@ package final class LocalStore: Sendable {
     /// Reads one snapshot.
     ///
     /// On a thread of the concurrency pool and not on one of GRDB's: a page takes a tenth of a millisecond, and going to
-    /// another thread and back takes as long. It never waits for a writer.
+    /// another thread and back takes as long. On disk it never waits for a writer; in memory there is one queue for all.
     @concurrent package func read<Answer: Sendable>(
         _ body: @Sendable (LocalReader) throws -> Answer
     ) async throws(ChatError) -> Answer {

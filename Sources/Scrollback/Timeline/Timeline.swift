@@ -152,7 +152,7 @@ public final class Timeline: Sendable {
         guard let log else { return }
         state.withLock { state in
             state.window = .extending(shown, direction, by: step, most: size * 2, in: log)
-            state.shown = state.window.places(in: log, visible: nil, margin: size / 4, most: size * 2)
+            state.shown = state.window.places(in: log, visible: nil, size: size)
             state.visible = nil
             state.fill.somethingChanged()
         }

@@ -33,11 +33,11 @@ struct TimelineSnapshot: Sendable {
         if case .seeking(let point) = window, let place = try reader.place(point, in: local) {
             self.window = TimelineWindow(around: place, count: size, in: log)
         }
-        var places = self.window.places(in: log, visible: visible, margin: size / 4, most: size * 2)
+        var places = self.window.places(in: log, visible: visible, size: size)
         if places == nil {
             // The log these places were of is gone.
             self.window = .newest(count: size)
-            places = self.window.places(in: log, visible: nil, margin: size / 4, most: size * 2)
+            places = self.window.places(in: log, visible: nil, size: size)
         }
         guard let shown = places else { return }
         self.shown = shown

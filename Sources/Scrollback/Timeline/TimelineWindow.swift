@@ -40,7 +40,9 @@ enum TimelineWindow: Hashable, Sendable {
             lower = max(lower, log.lowerEnd(of: most, through: upper))
         }
         guard lower <= upper else { return .newest(count: count) }
-        return upper == log.head ? .newest(count: log.places(in: lower...upper)) : .places(lower...upper, log.epoch)
+        // A window of nothing but what will never be seen still holds a place.
+        return upper == log.head
+            ? .newest(count: max(1, log.places(in: lower...upper))) : .places(lower...upper, log.epoch)
     }
 
     /// Where somebody looks who has not said what is on the screen.
@@ -50,17 +52,19 @@ enum TimelineWindow: Hashable, Sendable {
 
     /// The places to show now; nothing where there are none, or where the log these places were of is gone.
     ///
-    /// - Parameter visible: what is on the screen: new messages don't push it out of the window.
-    func places(in log: LogState, visible: SeqRange?, margin: Int, most: Int) -> SeqRange? {
+    /// - Parameters:
+    ///   - visible: what is on the screen: new messages don't push it out of the window.
+    ///   - size: how many messages the timeline was asked to hold; it holds up to twice as many.
+    func places(in log: LogState, visible: SeqRange?, size: Int) -> SeqRange? {
         guard let range = log.range else { return nil }
         switch self {
-        case .seeking: return log.lowerEnd(of: margin * 4, through: log.head)...log.head
+        case .seeking: return log.lowerEnd(of: size, through: log.head)...log.head
         case .newest(let count):
             var lower = log.lowerEnd(of: count, through: log.head)
             if let visible, range.contains(visible.lowerBound) {
-                lower = min(lower, log.lowerEnd(of: margin, through: visible.lowerBound - 1))
+                lower = min(lower, log.lowerEnd(of: size / 4, through: visible.lowerBound - 1))
             }
-            return lower...log.upperEnd(of: most, from: lower)
+            return lower...log.upperEnd(of: size * 2, from: lower)
         case .places(let places, let epoch): return epoch == log.epoch ? places.intersection(range) : nil
         }
     }

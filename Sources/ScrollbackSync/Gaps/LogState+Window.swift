@@ -2,10 +2,11 @@ package import ScrollbackModel
 
 /// Windows of a log, counted in places that may hold something: what will never be seen takes no room in one.
 extension LogState {
-    /// The lowest place of a window that ends at `upper` and holds `count` places.
+    /// The lowest place of a window that ends at `upper` and holds `count` places; of none, the place behind it.
     package func lowerEnd(of count: Int, through upper: Seq) -> Seq {
         var left = Int64(count)
         var top = min(upper, head)
+        if left <= 0 { return max(firstSeq, top + 1) }
         while left > 0, top >= firstSeq {
             let void = voids.last(atOrBelow: top)
             let bottom = max(firstSeq, (void?.upperBound ?? 0) + 1)
@@ -17,10 +18,11 @@ extension LogState {
         return firstSeq
     }
 
-    /// The highest place of a window that begins at `lower` and holds `count` places.
+    /// The highest place of a window that begins at `lower` and holds `count` places; of none, the place before it.
     package func upperEnd(of count: Int, from lower: Seq) -> Seq {
         var left = Int64(count)
         var bottom = max(lower, firstSeq)
+        if left <= 0 { return min(head, bottom - 1) }
         while left > 0, bottom <= head {
             let void = voids.first(atOrAbove: bottom)
             let top = min(head, (void?.lowerBound ?? .max) - 1)
