@@ -3,6 +3,7 @@
 # does not describe, any 5xx, any request let through without a valid token, fails. It talks to 127.0.0.1 only.
 #
 #   SECONDS_EACH=40     how long each of the two users may take
+#   SCROLLBACK_SEED=1   what the made-up requests start from; make test-long takes another each time
 #   SCROLLBACK=PATH     the program (default: .build/debug/scrollback)
 #   VENV=DIR            where schemathesis is installed (default: .build/schemathesis)
 set -euo pipefail
@@ -44,7 +45,7 @@ run() { # NAME TOKEN
     echo "== as $1"
     "$venv/bin/schemathesis" --config-file "$root/scripts/schemathesis.toml" run "$address/openapi.json" \
         --header "Authorization: Bearer $2" --checks all --max-time "$seconds" --continue-on-failure \
-        --generation-database none --request-timeout 10 --warnings off --no-color || failed=1
+        --seed "${SCROLLBACK_SEED:-1}" --generation-database none --request-timeout 10 --warnings off --no-color || failed=1
     code=$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $2" "$address/v1/me")
     # Without this a token revoked by the way would make everything 401, and that would pass.
     [ "$code" = 200 ] || { echo "error: the token of $1 is refused after the run ($code): it proved little" >&2; failed=1; }

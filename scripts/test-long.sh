@@ -8,4 +8,5 @@ swift build --build-tests
 {
     swift test --skip-build --skip EndToEndTests
     swift test --skip-build --filter EndToEndTests
+    SCROLLBACK_SEED=$RANDOM SECONDS_EACH=200 scripts/schemathesis.sh
 } 2>&1 | tee .build/test-long.log

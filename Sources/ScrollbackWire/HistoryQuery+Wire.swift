@@ -7,6 +7,8 @@ package struct HistoryParameters {
     /// Lists that came as lists: a comma inside an element is the element's own.
     private var lists: Set<String> = []
 
+    private static let longestList = 100
+
     package init(_ values: [String: [String]]) {
         self.values = values
     }
@@ -23,7 +25,7 @@ package struct HistoryParameters {
         var inner = JSONReader(json.text)
         switch json.text.utf8.first {
         case UInt8(ascii: "["):
-            values[name] = try inner.list(name, limit: 100) { (element) throws(ChatError) in
+            values[name] = try inner.list(name, limit: Self.longestList) { (element) throws(ChatError) in
                 guard element.nextIsString else { throw .invalidParameter(name, "must be a list of strings") }
                 return try element.string()
             }
@@ -47,8 +49,8 @@ package struct HistoryParameters {
         var filter = MessageFilter()
         filter.types = try types("types")
         filter.excludedTypes = try types("excludedTypes")
-        filter.customTypes = list("customTypes").map { Set($0.map { $0.isEmpty ? nil : $0 }) }
-        if let senders = list("senders") {
+        filter.customTypes = try list("customTypes").map { Set($0.map { $0.isEmpty ? nil : $0 }) }
+        if let senders = try list("senders") {
             filter.senders = []
             for sender in senders { filter.senders?.insert(try UserID(sender, parameter: "senders")) }
         }
@@ -126,16 +128,22 @@ package struct HistoryParameters {
         return given[0]
     }
 
-    /// A list: given several times, each element as it is, or once with commas.
-    private func list(_ name: String) -> [String]? {
-        guard let given = values[name] else { return nil }
-        guard given.count == 1, !lists.contains(name) else { return given }
-        // By scalars: an element may begin with a combining mark, which as a character would swallow the comma.
-        return given[0].unicodeScalars.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+    /// A list: given several times, each element as it is, or once with commas. Counted as given, repetitions included.
+    private func list(_ name: String) throws(ChatError) -> [String]? {
+        guard var given = values[name] else { return nil }
+        if given.count == 1, !lists.contains(name) {
+            // By scalars: an element may begin with a combining mark, which as a character would swallow the comma.
+            given = given[0].unicodeScalars.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+        }
+        guard given.count <= Self.longestList else {
+            throw .invalidParameter(
+                name, "must have at most \(Self.longestList) entries", limit: Self.longestList)
+        }
+        return given
     }
 
     private func types(_ name: String) throws(ChatError) -> Set<MessageType>? {
-        guard let given = list(name) else { return nil }
+        guard let given = try list(name) else { return nil }
         var types: Set<MessageType> = []
         for type in given { types.insert(try MessageType(type, parameter: name)) }
         return types

@@ -97,6 +97,9 @@ struct HistoryParametersTests {
         #expect(try senders(["a,b", "c"]) == ["a,b", "c"], "given several times, a comma is part of a name")
         #expect(try HistoryParameters(["customTypes": [""]]).query().filter.customTypes == [nil])
         #expect(try HistoryParameters(["customTypes": [",a"]]).query().filter.customTypes == [nil, "a"])
+        #expect(throws: ChatError.self, "counted as given, before repetitions are dropped") {
+            try senders(Array(repeating: "alice", count: 101))
+        }
     }
 
     @Test("A frame's numbers, flags and lists are read as a URL's texts are")
