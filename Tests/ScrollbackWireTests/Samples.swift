@@ -211,7 +211,7 @@ struct Golden: CustomStringConvertible, Sendable {
         event("changed", .changed(.group("swift"), Sample.epoch, .message(Sample.deletedMessage))),
         event("changed-removed", .changed(.group("swift"), Sample.epoch, .removed(5...9, rev: 10))),
         event("changed-invisible", .changed(.group("swift"), Sample.epoch, .invisible(rev: 11))),
-        event("head", .head(.community("city", channel: "general"), Sample.epoch, seq: 12, n: 11, rev: 4)),
+        event("head", .head(.community("city", channel: "general"), Sample.epoch, seq: 12, n: 11, rev: 4, floor: nil)),
         event("read", .read(.direct("bob"), Sample.summary)),
         event("peer-read", .peerRead(.direct("bob"), "bob", 9)),
         event("conversation", .conversation(.group("swift"), isDeleted: false)),
