@@ -15,18 +15,25 @@ extension [ActionSummary] {
 
     package init(from reader: inout JSONReader) throws(ChatError) {
         self = try reader.list("actions", limit: 1_000) { (summary) throws(ChatError) in
-            var read = ActionSummary(type: "", value: "", count: 0, senders: [])
+            var type: String?
+            var text: String?
+            var count: Int64?
+            var senders: [UserID]?
             try summary.object { (name, value) throws(ChatError) in
                 switch name {
-                case "type": read.type = try value.string()
-                case "value": read.value = try value.string()
-                case "count": read.count = try value.integer()
+                case "type": type = try value.string()
+                case "value": text = try value.string()
+                case "count": count = try value.integer()
                 case "senders":
-                    try value.array { (user) throws(ChatError) in read.senders.append(UserID(known: try user.string())) }
+                    senders = try value.list("senders", limit: 1_000) { (user) throws(ChatError) in
+                        UserID(known: try user.string())
+                    }
                 default: try value.skip()
                 }
             }
-            return read
+            return ActionSummary(
+                type: try type.required("type"), value: try text.required("value"),
+                count: try count.required("count"), senders: try senders.required("senders"))
         }
     }
 }
@@ -40,7 +47,8 @@ extension ReplySummary {
     }
 
     package init(from reader: inout JSONReader) throws(ChatError) {
-        self.init(count: 0, lastReplyAt: Timetoken(rawValue: 0))
+        var count: Int64?
+        var lastReplyAt: Timetoken?
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "count": count = try value.integer()
@@ -48,6 +56,7 @@ extension ReplySummary {
             default: try value.skip()
             }
         }
+        self.init(count: try count.required("count"), lastReplyAt: try lastReplyAt.required("lastReplyAt"))
     }
 }
 
@@ -65,8 +74,8 @@ extension MessageAction {
         var message: MessageID?
         var timetoken: Timetoken?
         var sender: UserID?
-        var type = ""
-        var text = ""
+        var type: String?
+        var text: String?
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "message": message = try value.messageID("message")
@@ -79,7 +88,7 @@ extension MessageAction {
         }
         self.init(
             message: try message.required("message"), timetoken: try timetoken.required("timetoken"),
-            sender: try sender.required("sender"), type: type, value: text)
+            sender: try sender.required("sender"), type: try type.required("type"), value: try text.required("value"))
     }
 }
 

@@ -18,7 +18,10 @@ extension Session {
             }
         case .edit(let id, let message, let edit, let operation):
             engine.edit(message, in: id, edit, operation: operation, by: caller) { [self] result in
-                answer(ref, result) { $1.writeMembers(to: &$0) }
+                answer(ref, result) { writer, message in
+                    writer.key("message")
+                    message.write(to: &writer)
+                }
             }
         case .delete(let id, let messages, let forMe):
             let completion: Engine.Completion<Int> = { [self] result in
@@ -32,7 +35,10 @@ extension Session {
         case .addAction(let id, let message, let type, let value, let operation):
             engine.addAction(to: message, in: id, type: type, value: value, operation: operation, by: caller) {
                 [self] result in
-                answer(ref, result) { $1.writeMembers(to: &$0) }
+                answer(ref, result) { writer, action in
+                    writer.key("action")
+                    writer.object { action.writeMembers(to: &$0) }
+                }
             }
         case .removeAction(let id, let message, let timetoken, let operation):
             engine.removeAction(from: message, at: timetoken, in: id, operation: operation, by: caller) {
