@@ -2,6 +2,7 @@ public import Foundation
 import Logging
 public import ScrollbackModel
 import ScrollbackSync
+import ScrollbackWire
 
 /// One user's chat on one device: conversations, history, sending, unread counts; offline first.
 ///
@@ -162,8 +163,11 @@ public final class ChatClient: Sendable {
     @discardableResult
     public func signOut(erasing: Bool) async throws(ChatError) -> [Unsent] {
         let unsent = try await core.store.read { reader in
-            try reader.outbox().compactMap { item in
-                try reader.submission(item.id).map { Unsent(conversation: $0.0, id: item.id, content: $0.1.content) }
+            try reader.outbox().compactMap { item -> Unsent? in
+                guard let request = try reader.request(item.id),
+                    case .send(let conversation, let submission) = request
+                else { return nil }
+                return Unsent(conversation: conversation, id: item.id, content: submission.content)
             }
         }
         await close()

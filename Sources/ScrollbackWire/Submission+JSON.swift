@@ -87,6 +87,7 @@ extension SendResult {
         writer.field("epoch", position?.epoch)
         writer.field("n", position?.n)
         writer.field("sentAt", timetoken.date)
+        writer.field("thread", thread)
     }
 
     package init(from reader: inout JSONReader) throws(ChatError) {
@@ -96,6 +97,7 @@ extension SendResult {
         var seq: Seq?
         var n: Int64?
         var epoch: Epoch?
+        var thread: MessageID?
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "outcome": outcome = Outcome(rawValue: try value.string())
@@ -103,6 +105,7 @@ extension SendResult {
             case "id": id = try value.messageID()
             case "timetoken": timetoken = try value.timetoken()
             case "epoch": epoch = try value.epoch()
+            case "thread": thread = try value.messageID("thread")
             case "n": n = try value.integer()
             default: try value.skip()
             }
@@ -111,6 +114,6 @@ extension SendResult {
         if let seq { position = Position(seq: seq, n: try n.required("n"), epoch: try epoch.required("epoch")) }
         self.init(
             outcome: try outcome.required("outcome"), id: try id.required("id"),
-            timetoken: try timetoken.required("timetoken"), position: position)
+            timetoken: try timetoken.required("timetoken"), position: position, thread: thread)
     }
 }

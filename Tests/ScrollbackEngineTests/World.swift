@@ -105,7 +105,8 @@ final class World: Sendable {
 
     @discardableResult
     func edit(
-        _ id: MessageID, in conversation: ConversationID, _ text: String, mentions: MessageEdit.Change<Mentions> = .keep,
+        _ id: MessageID, in conversation: ConversationID, _ text: String,
+        mentions: MessageEdit.Change<Mentions> = .keep,
         operation: MessageID? = nil, by caller: Caller
     ) throws -> Message {
         try done {
@@ -158,7 +159,7 @@ final class World: Sendable {
     func unreact(_ action: MessageAction, in conversation: ConversationID, by caller: Caller) throws {
         try done {
             engine.removeAction(
-                from: action.message, at: action.timetoken, in: conversation, by: caller, completion: $0)
+                from: action.message, .at(action.timetoken), in: conversation, by: caller, completion: $0)
         }
     }
 

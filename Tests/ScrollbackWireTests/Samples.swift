@@ -190,7 +190,7 @@ struct Golden: CustomStringConvertible, Sendable {
             "action",
             .addAction(.group("swift"), Sample.id, type: "reaction", value: "👍🏽", operation: Sample.operation)),
         request(
-            "removeAction", .removeAction(.group("swift"), Sample.id, Sample.time, operation: Sample.operation)),
+            "removeAction", .removeAction(.group("swift"), Sample.id, .at(Sample.time), operation: Sample.operation)),
         request("actions", .actions(.group("swift"), Sample.id, after: Sample.time, limit: 50)),
         request("actions-all", .actions(.group("swift"), nil, after: nil, limit: 20)),
         request("clear", .clear(.direct("bob"), seq: 9, epoch: Sample.epoch)),

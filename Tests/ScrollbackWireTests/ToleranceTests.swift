@@ -94,7 +94,8 @@ struct ToleranceTests {
         "voids", "messages", "heads", "done", "name", "avatar", "unread", "readSeq", "lastMessage", "muted", "pinned",
         "markedUnread", "member", "userRev", "changes", "changedThrough", "mustRefetch", "error", "message", "removed",
         "profile", "change", "content", "positions", "user", "seq",
-        "from", "to", "hasMedia", "thread", "replies", "actions", "for", "conversations", "cursors", "include", "matched",
+        "from", "to", "hasMedia", "thread", "replies", "actions", "for", "conversations", "cursors", "include",
+        "matched",
         "notMatched", "counts", "errors", "group:swift", "group:x",
     ]
     /// Where leaving out what is optional elsewhere is refused.

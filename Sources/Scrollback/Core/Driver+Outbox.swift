@@ -13,17 +13,17 @@ extension Driver {
             let messages = try await core.store.write { writer in
                 for item in effects.changed { try writer.save(item) }
                 for id in effects.removed { try writer.removeFromOutbox(id) }
-                return effects.transmit.map { id in (id: id, stored: Result { try writer.reader.submission(id) }) }
+                return effects.transmit.map { id in (id: id, stored: Result { try writer.reader.request(id) }) }
             }
             for message in messages {
                 switch message.stored {
-                case .success((let conversation, let submission)?):
-                    send(.send(conversation, submission), .send(message.id))
+                case .success(let request?): send(request, .send(message.id, request))
                 case .success(nil): break
                 case .failure(let error):
                     // One that can't be read must not keep the others from being sent.
                     let failure = ChatError(.localStorage, "the queued message can't be read", cause: error)
-                    await perform(outbox.answered(message.id, .failure(failure), now: now, using: &generator))
+                    let answer = Result<OutboxAnswer, ChatError>.failure(failure)
+                    await perform(outbox.answered(message.id, answer, now: now, using: &generator))
                 }
             }
             let concerned = Set(effects.changed.map(\.conversation))
@@ -34,17 +34,16 @@ extension Driver {
         if let date = effects.wakeAt { wake(at: date) }
     }
 
-    func sendAnswered(_ id: MessageID, _ result: Result<[UInt8], ChatError>) async {
-        let outcome: Result<SendResult, ChatError>
+    func sendAnswered(_ id: MessageID, _ request: ClientRequest, _ result: Result<[UInt8], ChatError>) async {
+        let outcome: Result<OutboxAnswer, ChatError>
         do {
-            var reader = try JSONReader(try result.get())
-            outcome = .success(try SendResult(from: &reader))
+            outcome = .success(try OutboxAnswer(to: request, try result.get()))
         } catch {
             outcome = .failure(error)
         }
-        if case .success(let sent) = outcome {
+        if case .success(let answer) = outcome {
             do {
-                try await store(sent)
+                try await store(answer, id)
             } catch {
                 return await failed(error)
             }
@@ -56,20 +55,21 @@ extension Driver {
         await perform(outbox.answered(id, outcome, now: now, using: &generator))
     }
 
-    /// The message takes its place in the log in the transaction that takes it out of the outbox.
-    private func store(_ sent: SendResult) async throws(ChatError) {
+    /// What an answer brings goes into the log in the transaction that takes the request out of the outbox.
+    private func store(_ answer: OutboxAnswer, _ id: MessageID) async throws(ChatError) {
         let user = core.user
         let outcome = try await core.store.write { writer -> LogOutcome? in
-            guard let (conversation, submission) = try writer.reader.submission(sent.id) else { return nil }
-            try writer.removeFromOutbox(sent.id)
-            guard let position = sent.position else { return nil }
-            let message = Message(
-                conversation: conversation, seq: position.seq, n: position.n, id: sent.id, timetoken: sent.timetoken,
-                epoch: position.epoch, sender: user, type: submission.content.type, content: submission.content,
-                attributes: submission.attributes)
-            return try writer.apply([.sent(message)]).first
+            guard let request = try writer.reader.request(id) else { return nil }
+            try writer.removeFromOutbox(id)
+            return try answer.input(for: request, user).flatMap { try writer.apply([$0]).first }
         }
-        guard let outcome else { return }
+        guard let outcome else {
+            if case .done(let conversation) = answer {
+                core.changes.changed([conversation])
+                await recheck([conversation])
+            }
+            return
+        }
         core.changes.changed([outcome.conversation])
         follow(outcome)
     }

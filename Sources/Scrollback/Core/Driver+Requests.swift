@@ -67,7 +67,7 @@ extension Driver {
         switch request {
         case .nothing: break
         case .reply(let reply): reply(result)
-        case .send(let id): await sendAnswered(id, result)
+        case .send(let id, let request): await sendAnswered(id, request, result)
         case .read(let id): await readAnswered(id, result)
         case .window(let number): await windowAnswered(number, result)
         case .logs(let batch, let positions): await logsAnswered(batch, positions, result)

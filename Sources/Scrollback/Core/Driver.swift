@@ -48,7 +48,7 @@ final class Driver {
     /// What is to be done with the answer to a request.
     enum Request {
         case reply(ClientCore.Reply<[UInt8]>)
-        case send(MessageID)
+        case send(MessageID, ClientRequest)
         case window(Int)
         case logs(batch: Int, [LogPosition])
         case read(ConversationID)

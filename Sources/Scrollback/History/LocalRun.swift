@@ -112,7 +112,8 @@ struct LocalRun: Sendable {
     func page(_ query: HistoryQuery) -> HistoryPage {
         HistoryPage(
             messages: query.sort == .oldestFirst ? messages : messages.reversed(),
-            older: older.map { Self.older(from: $0, query.anchor) }, newer: newer.map { Self.newer(from: $0, query.anchor) },
+            older: older.map { Self.older(from: $0, query.anchor) },
+            newer: newer.map { Self.newer(from: $0, query.anchor) },
             shortfall: nil, gap: gap?.gap)
     }
 

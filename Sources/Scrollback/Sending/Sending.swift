@@ -2,15 +2,17 @@ public import Foundation
 public import ScrollbackModel
 import ScrollbackSync
 
-/// A message on its way out.
+/// A message on its way out, or something on its way to be done to one.
 ///
 /// It goes on by itself; this only tells of it.
 public struct Sending: Sendable, Identifiable {
-    /// The message's id, which it keeps.
+    /// Its id: of a message the message's own, which it keeps; of a change the id that makes a retry of it harmless.
     public let id: MessageID
     /// Where it goes.
     public let conversation: ConversationID
     let core: ClientCore
+    /// The message that something is done to; nothing where the message itself is sent.
+    var changes: MessageID?
 
     /// How far a message has come.
     public enum State: Equatable, Sendable {
@@ -20,11 +22,11 @@ public struct Sending: Sendable, Identifiable {
         case sending
         /// Refused for now; tried again by itself at this time.
         case waiting(until: Date)
-        /// On the server, at its place.
+        /// On the server, at its place; a change: done to this message.
         case sent(Message)
         /// Refused for good: ``Sending/retry()`` or ``Sending/cancel()`` it.
         case failed(ChatError)
-        /// Cancelled, or sent without being stored.
+        /// Cancelled, or sent without being stored, or done to a message that is not on this device.
         case gone
     }
 
@@ -91,10 +93,12 @@ public struct Sending: Sendable, Identifiable {
     }
 
     private func current() async throws(ChatError) -> State {
-        try await core.store.read { [id, conversation] reader in
-            if let message = try reader.message(id, in: conversation) { return .sent(message) }
-            guard let pending = try reader.pending(id) else { return .gone }
-            return State(pending.state)
+        try await core.store.read { [id, conversation, changes] reader in
+            let message = try reader.message(changes ?? id, in: conversation)
+            // A change is done once it is out of the outbox; a message once it is in the log.
+            if let message, changes == nil { return .sent(message) }
+            if let progress = try reader.progress(id) { return State(progress) }
+            return message.map { .sent($0) } ?? .gone
         }
     }
 }

@@ -148,6 +148,21 @@ extension LocalReader {
         return found
     }
 
+    func message(
+        at seq: Seq, number: Int64, in conversation: ConversationID, epoch: Epoch
+    ) throws -> Message? {
+        var found: Message?
+        try db.cachedStatement(sql: "SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND seq = ?")
+            .messages(in: conversation, epoch: epoch) {
+                $0.add(number)
+                $0.add(seq)
+            } take: {
+                found = $0
+                return false
+            }
+        return found
+    }
+
     func messages(
         in log: LocalLog, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter
     ) throws -> [Message] {

@@ -165,7 +165,9 @@ extension LocalWriter {
             edits.append(state.apply(change: change, in: epoch))
             log.state = state
         }
+        let replaced = try replacements(in: edits, log)
         for edit in edits { try carryOut(edit, number: log.number) }
+        let isOutOfStep = try countChanges(replaced, input, edits, log)
         try correctCounts(by: edits.flatMap(\.upserts).filter { gapsBefore?.contains($0.seq) == true }, log)
         let isNearlyRight = try follow(input, edits, log)
         var edit = edits.last ?? LogEdit()
@@ -173,7 +175,7 @@ extension LocalWriter {
         return LogOutcome(
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: gapsBefore != log.state?.gaps,
-            needsHead: wasUnknown || isNearlyRight)
+            needsHead: wasUnknown || isNearlyRight || isOutOfStep)
     }
 
     private func carryOut(_ edit: LogEdit, number: Int64) throws {
@@ -275,6 +277,46 @@ extension LocalWriter {
         let before = state
         for message in messages { state.learned(message, reader: user) }
         if state != before { try save(state, number: log.number) }
+    }
+
+    /// A row that a change put in another's place.
+    private struct Replacement {
+        var old: Message?
+        var new: Message
+    }
+
+    /// The rows that edits are about to change; what was never changed since it was sent is in none.
+    private func replacements(in edits: [LogEdit], _ log: OpenLog) throws -> [Replacement] {
+        guard let epoch = log.state?.epoch else { return [] }
+        return try edits.flatMap(\.upserts).filter { $0.rev > 0 }.compactMap { new in
+            let old = try reader.message(at: new.seq, number: log.number, in: new.conversation, epoch: epoch)
+            guard LogEdit.replaces(new, old) else { return nil }
+            return Replacement(old: old, new: new)
+        }
+    }
+
+    /// Keeps the counts in step with what changes do to messages that are not read.
+    ///
+    /// - Returns: whether the server must say what they are: a change came out of turn, or to what is not known here.
+    private func countChanges(
+        _ replaced: [Replacement], _ input: LogInput, _ edits: [LogEdit], _ log: OpenLog
+    ) throws -> Bool {
+        guard !edits.allSatisfy(\.isStale), var state = try reader.readState(log.number) else { return false }
+        let before = state
+        var isOutOfStep = false
+        switch input {
+        case .live(.changed(_, _, let change)):
+            isOutOfStep = state.apply(change, replacing: replaced.first?.old, reader: user)
+        case .live(.hidden), .head: break
+        default:
+            // Rows of a page, or a pass: what changed in them was not counted one by one.
+            for row in replaced where state.isTouched(by: row.new, replacing: row.old, reader: user) {
+                isOutOfStep = true
+            }
+            if case .sync(let sync, _) = input, state.isTouched(by: sync.changes) { isOutOfStep = true }
+        }
+        if state != before { try save(state, number: log.number) }
+        return isOutOfStep
     }
 
     private func count(_ message: Message, number: Int64) throws -> Bool {

@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 package import ScrollbackModel
 package import ScrollbackSync
-import ScrollbackWire
+package import ScrollbackWire
 
 /// A message on its way out, with what it says.
 package struct PendingMessage: Hashable, Sendable, Identifiable {
@@ -28,6 +28,18 @@ package struct PendingMessage: Hashable, Sendable, Identifiable {
     package var id: MessageID { submission.id }
 }
 
+extension PendingMessage.State {
+    init(_ state: OutboxItem.State) {
+        self =
+            switch state {
+            case .queued: .queued
+            case .sending: .sending
+            case .waiting(let until): .waiting(until: until)
+            case .failed(let error): .failed(.init(error: error))
+            }
+    }
+}
+
 extension LocalReader {
     /// Everything that is to be sent, in order.
     package func outbox() throws -> [OutboxItem] {
@@ -40,19 +52,69 @@ extension LocalReader {
         ).map { try Self.item($0) }
     }
 
-    package func submission(_ id: MessageID) throws -> (ConversationID, Submission)? {
+    /// What is to be asked of the server under an id.
+    package func request(_ id: MessageID) throws -> ClientRequest? {
         let row = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT conversation, submission FROM outbox WHERE id = ?"), arguments: [id.data])
-        return try row.map { (try ConversationID($0[0] as String), try Self.submission($0[1])) }
+            db.cachedStatement(sql: "SELECT conversation, kind, body FROM outbox WHERE id = ?"), arguments: [id.data])
+        return try row.map { row in
+            guard row[1] == "change" else {
+                return .send(try ConversationID(row[0] as String), try Self.submission(row[2]))
+            }
+            return try Self.change(row[2])
+        }
     }
+
+    /// What is to be done to messages of a conversation, in order: each message and what it is about to be.
+    package func pendingChanges(in id: ConversationID) throws -> [ClientRequest] {
+        try String.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT body FROM outbox WHERE conversation = ? AND kind = 'change' AND state <> 'failed'
+                    ORDER BY ordinal
+                    """), arguments: [id.description]
+        ).map { try Self.change($0) }
+    }
+
+    /// Whether a message waits to be sent that was never transmitted.
+    package func isUnsent(_ id: MessageID) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT NOT isFrozen FROM outbox WHERE id = ? AND kind = 'send'"),
+            arguments: [id.data]) ?? false
+    }
+
+    /// How far something that is to be asked has come, and which message it is about.
+    package func progress(_ id: MessageID) throws -> PendingMessage.State? {
+        try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen
+                    FROM outbox WHERE id = ?
+                    """), arguments: [id.data]
+        ).map { PendingMessage.State(try Self.item($0).state) }
+    }
+
+    private static func change(_ body: String) throws -> ClientRequest {
+        do {
+            guard case .request(_, let request) = try ClientFrame.decode(Array(body.utf8), limits: unlimited) else {
+                throw ChatError(.localStorage, "what is queued is no request")
+            }
+            return request
+        } catch let error as RequestError {
+            throw error.error
+        }
+    }
+
+    /// What is queued was checked before; limits may have changed since, and the server has the last word.
+    private static let unlimited = Limits(
+        frameBytes: .max, contentBytes: .max, attributeBytes: .max, pageSize: 100)
 
     /// The messages of a conversation that are to be sent, in order.
     package func pending(in id: ConversationID) throws -> [PendingMessage] {
         try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen, submission
-                    FROM outbox WHERE conversation = ? ORDER BY ordinal
+                    SELECT id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen, body
+                    FROM outbox WHERE conversation = ? AND kind = 'send' ORDER BY ordinal
                     """), arguments: [id.description]
         ).map { try Self.pending($0) }
     }
@@ -61,30 +123,21 @@ extension LocalReader {
         try Row.fetchOne(
             db.cachedStatement(
                 sql: """
-                    SELECT id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen, submission
-                    FROM outbox WHERE id = ?
+                    SELECT id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen, body
+                    FROM outbox WHERE id = ? AND kind = 'send'
                     """), arguments: [id.data]
         ).map { try Self.pending($0) }
     }
 
     private static func pending(_ row: Row) throws -> PendingMessage {
         let item = try item(row)
-        let state: PendingMessage.State =
-            switch item.state {
-            case .queued: .queued
-            case .sending: .sending
-            case .waiting(let until): .waiting(until: until)
-            case .failed(let error): .failed(.init(error: error))
-            }
         return PendingMessage(
             submission: try submission(row[9]), conversation: item.conversation, ordinal: item.ordinal,
-            createdAt: item.createdAt, state: state)
+            createdAt: item.createdAt, state: PendingMessage.State(item.state))
     }
 
     private static func submission(_ json: String) throws -> Submission {
         var reader = JSONReader(json)
-        // It was checked when it was queued; limits may have changed since, and the server has the last word.
-        let unlimited = Limits(frameBytes: .max, contentBytes: .max, attributeBytes: .max, pageSize: 100)
         return try Submission(from: SubmissionFields(from: &reader), limits: unlimited)
     }
 
@@ -107,19 +160,46 @@ extension LocalReader {
 extension LocalWriter {
     /// Queues a message, durable when the transaction is.
     package func insert(_ submission: Submission, to id: ConversationID, now: Date) throws -> OutboxItem {
-        let ordinal = try Int64.fetchOne(db, sql: "SELECT coalesce(max(ordinal), 0) + 1 FROM outbox") ?? 1
-        let item = OutboxItem(id: submission.id, conversation: id, ordinal: ordinal, createdAt: now)
         var writer = JSONWriter()
         writer.object { submission.writeMembers(to: &$0) }
+        return try insert(submission.id, to: id, "send", writer.text, about: nil, now: now)
+    }
+
+    /// Queues something to be done to a message.
+    ///
+    /// - Parameter id: of the request: it makes a retry harmless.
+    package func insert(
+        _ request: ClientRequest, _ id: MessageID, about message: MessageID?, in conversation: ConversationID, now: Date
+    ) throws -> OutboxItem {
+        let body = String(decoding: ClientFrame.request(ref: 0, request).encoded(), as: UTF8.self)
+        return try insert(id, to: conversation, "change", body, about: message, now: now)
+    }
+
+    private func insert(
+        _ id: MessageID, to conversation: ConversationID, _ kind: String, _ body: String, about message: MessageID?,
+        now: Date
+    ) throws -> OutboxItem {
+        let ordinal = try Int64.fetchOne(db, sql: "SELECT coalesce(max(ordinal), 0) + 1 FROM outbox") ?? 1
         try db.cachedStatement(
             sql: """
-                INSERT INTO outbox (id, conversation, ordinal, createdAt, state, attempts, isFrozen, submission)
-                VALUES (?, ?, ?, ?, 'queued', 0, 0, ?)
+                INSERT INTO outbox (id, conversation, ordinal, createdAt, state, attempts, isFrozen, kind, body, about)
+                VALUES (?, ?, ?, ?, 'queued', 0, 0, ?, ?, ?)
                 """
         ).execute(arguments: [
-            submission.id.data, id.description, ordinal, now.timeIntervalSince1970, writer.text,
+            id.data, conversation.description, ordinal, now.timeIntervalSince1970, kind, body, message?.data,
         ])
-        return item
+        return OutboxItem(id: id, conversation: conversation, ordinal: ordinal, createdAt: now)
+    }
+
+    /// Changes what a message that was never transmitted says.
+    ///
+    /// - Returns: false where it is not in the outbox, or may have reached the server.
+    package func replace(_ submission: Submission) throws -> Bool {
+        var writer = JSONWriter()
+        writer.object { submission.writeMembers(to: &$0) }
+        try db.cachedStatement(sql: "UPDATE outbox SET body = ? WHERE id = ? AND kind = 'send' AND NOT isFrozen")
+            .execute(arguments: [writer.text, submission.id.data])
+        return db.changesCount > 0
     }
 
     package func save(_ item: OutboxItem) throws {

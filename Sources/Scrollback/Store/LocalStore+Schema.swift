@@ -43,10 +43,12 @@ extension LocalStore {
                         timetoken INTEGER NOT NULL, id BLOB NOT NULL, sender TEXT NOT NULL, type TEXT NOT NULL,
                         content TEXT, rev INTEGER NOT NULL, flags INTEGER NOT NULL,
                         mentions TEXT, metadata TEXT, extra TEXT, customType TEXT, push TEXT, replyTo BLOB,
-                        editedAt REAL,
+                        editedAt REAL, thread BLOB, replyCount INTEGER, lastReply INTEGER, actions TEXT,
                         PRIMARY KEY (conversation, seq)
                     ) WITHOUT ROWID;
                     CREATE UNIQUE INDEX messageID ON message (conversation, id);
+
+                    CREATE INDEX messageThread ON message (conversation, thread, seq) WHERE thread IS NOT NULL;
 
                     -- What is not known of a log, and what will never be. Disjoint, and keyed so that the range that
                     -- holds a place is one seek.
@@ -62,7 +64,9 @@ extension LocalStore {
                     CREATE TABLE outbox (
                         id BLOB PRIMARY KEY, conversation TEXT NOT NULL, ordinal INTEGER NOT NULL,
                         createdAt REAL NOT NULL, state TEXT NOT NULL, until REAL, error TEXT,
-                        attempts INTEGER NOT NULL, isFrozen INTEGER NOT NULL, submission TEXT NOT NULL
+                        attempts INTEGER NOT NULL, isFrozen INTEGER NOT NULL,
+                        -- A message to send, or another request as it goes over the wire, about a message.
+                        kind TEXT NOT NULL CHECK (kind IN ('send', 'change')), body TEXT NOT NULL, about BLOB
                     ) WITHOUT ROWID;
                     CREATE INDEX outboxLane ON outbox (conversation, ordinal);
 

@@ -6,19 +6,22 @@ import StoreFiles
 
 /// How a message's row is read and written: one list of columns, one order.
 enum MessageColumns {
-    static let list =
-        "seq, n, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra, customType, push, replyTo, editedAt"
+    static let list = """
+        seq, n, timetoken, id, sender, type, content, rev, flags, mentions, metadata, extra, customType, push, replyTo, \
+        editedAt, thread, replyCount, lastReply, actions
+        """
 
     /// Inserts a row, or replaces one that fewer changes have touched.
     static let upsert = """
         INSERT INTO message (conversation, \(list))
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (conversation, seq) DO UPDATE SET
             n = excluded.n, timetoken = excluded.timetoken, id = excluded.id, sender = excluded.sender,
             type = excluded.type, content = excluded.content, rev = excluded.rev, flags = excluded.flags,
             mentions = excluded.mentions, metadata = excluded.metadata, extra = excluded.extra,
             customType = excluded.customType, push = excluded.push, replyTo = excluded.replyTo,
-            editedAt = excluded.editedAt
+            editedAt = excluded.editedAt, thread = excluded.thread, replyCount = excluded.replyCount,
+            lastReply = excluded.lastReply, actions = excluded.actions
         WHERE excluded.rev > message.rev
         """
 
@@ -29,7 +32,9 @@ enum MessageColumns {
             message.sender.text, message.type.rawValue, message.content?.json.text, message.rev,
             attributes.traits.bits, attributes.mentions?.json, attributes.metadata?.text, attributes.extra?.text,
             attributes.customType, attributes.push?.text, attributes.replyTo?.data,
-            message.editedAt?.timeIntervalSinceReferenceDate,
+            message.editedAt?.timeIntervalSinceReferenceDate, message.thread?.data, message.replies?.count,
+            message.replies.map { Int64(bitPattern: $0.lastReplyAt.rawValue) },
+            message.actions.isEmpty ? nil : message.actions.json,
         ]
     }
 
@@ -50,10 +55,16 @@ enum MessageColumns {
         attributes.customType = row.optionalText()
         attributes.push = row.optionalText().map { RawJSON(known: $0) }
         attributes.replyTo = row.optionalUUID().map { MessageID($0) }
+        let editedAt = row.optionalDate()
+        let thread = row.optionalUUID().map { MessageID($0) }
+        let replyCount = row.optionalInteger()
+        let lastReply = Timetoken(rawValue: row.bits())
+        let actions = try row.optionalText().map { try [ActionSummary](json: $0) }
         return Message(
             conversation: conversation, seq: seq, n: n, id: MessageID(id), timetoken: timetoken, epoch: epoch,
-            sender: sender, type: type, content: content, rev: rev, attributes: attributes,
-            editedAt: row.optionalDate())
+            sender: sender, type: type, content: content, rev: rev, attributes: attributes, editedAt: editedAt,
+            thread: thread, replies: replyCount.map { ReplySummary(count: $0, lastReplyAt: lastReply) },
+            actions: actions ?? [])
     }
 }
 
@@ -83,6 +94,19 @@ extension MessageID {
 }
 
 extension Mentions {
+    var json: String {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.text
+    }
+
+    init(json: String) throws(ChatError) {
+        var reader = JSONReader(json)
+        try self.init(from: &reader)
+    }
+}
+
+extension [ActionSummary] {
     var json: String {
         var writer = JSONWriter()
         write(to: &writer)

@@ -41,13 +41,15 @@ struct TimelineSnapshot: Sendable {
         }
         guard let shown = places else { return }
         self.shown = shown
+        let changes = try reader.pendingChanges(in: id)
         rows = try reader.messages(in: local, shown, newestFirst: false, limit: .max, filter: .all)
+            .map { changes.isEmpty ? $0 : $0.applying(changes, by: user) }
         people = try reader.people(Set(rows.map(\.sender)), fetchedSince: time)
         gaps = log.gaps.clipped(to: shown).ranges
         isAtNewest = shown.upperBound == range.upperBound
         hasOlder = shown.lowerBound > range.lowerBound
         if let read = try reader.readState(local.number), read.unread > 0 {
-            firstUnread = rows.first { $0.seq > read.readSeq && $0.sender != user }?.id
+            firstUnread = rows.first { $0.seq > read.readSeq && $0.sender != user && $0.countsUnread }?.id
         }
         guard !gaps.isEmpty else { return }
         let eye = visible?.upperBound ?? self.window.eye ?? shown.upperBound

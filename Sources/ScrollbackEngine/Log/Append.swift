@@ -58,7 +58,7 @@ extension Transaction {
         if let (key, epoch) = known, key.sender == append.sender, key.digest == append.digest {
             return SendResult(
                 outcome: .duplicate, id: key.id, timetoken: key.timetoken,
-                position: .init(seq: key.seq, n: key.n, epoch: epoch))
+                position: .init(seq: key.seq, n: key.n, epoch: epoch), thread: key.thread)
         }
         var row = try conversationForSending(append, permissions: permissions)
         if known != nil {
@@ -78,7 +78,7 @@ extension Transaction {
         try countReply(of: message, by: 1, in: &row)
         return SendResult(
             outcome: .committed, id: message.id, timetoken: time,
-            position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)))
+            position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)), thread: message.thread)
     }
 
     /// Whether a community's members may hear that the channel moved without hearing the channel.

@@ -130,12 +130,12 @@ extension Engine {
     }
 
     package func removeAction(
-        from id: MessageID, at timetoken: Timetoken, in conversation: ConversationID, operation: MessageID? = nil,
+        from id: MessageID, _ reference: ActionReference, in conversation: ConversationID, operation: MessageID? = nil,
         by caller: Caller, completion: @escaping Completion<Void>
     ) {
         let request = request(conversation, caller, operation)
         log.submit(
-            { [permissions] in try $0.removeAction(from: id, at: timetoken, request, permissions: permissions) },
+            { [permissions] in try $0.removeAction(from: id, reference, request, permissions: permissions) },
             completion: completion)
     }
 

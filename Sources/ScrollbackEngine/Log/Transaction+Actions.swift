@@ -42,21 +42,27 @@ extension Transaction {
     ///
     /// - Throws: `unknown-message` when the message or the action is not there.
     func removeAction(
-        from id: MessageID, at timetoken: Timetoken, _ request: ChangeRequest, permissions: Permissions
+        from id: MessageID, _ reference: ActionReference, _ request: ChangeRequest, permissions: Permissions
     ) throws {
         let subject = try subject(of: request, permissions: permissions)
         var row = subject.row
-        let digest = request.digest("remove-action", id.description, timetoken.description)
+        let digest = request.digest("remove-action", id.description, "\(reference)")
         if try earlier(request, digest, in: row) != nil { return }
         var message = try message(id, of: subject)
-        guard let action = try store.action(at: timetoken, in: row.number), action.seq == message.seq else {
-            throw ChatError(.unknownMessage, "the message has no action \(timetoken)", parameter: "timetoken")
+        let action =
+            switch reference {
+            case .at(let timetoken): try store.action(at: timetoken, in: row.number)
+            case .own(let type, let value):
+                try store.action(at: message.seq, request.caller.user, type: type, value: value, in: row.number)
+            }
+        guard let action, action.seq == message.seq else {
+            throw ChatError(.unknownMessage, "the message has no such action", parameter: "timetoken")
         }
         let needed: Action = action.sender == request.caller.user ? .act : .deleteOthers
         guard permissions[needed, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
             throw ChatError(.forbidden, "taking off somebody else's action takes more than you are there")
         }
-        try store.removeAction(at: timetoken, in: row.number)
+        try store.removeAction(at: action.timetoken, in: row.number)
         message.actions.remove(action.type, action.value, by: action.sender)
         try change(&message, in: &row, operation: request.operation, digest: digest)
     }

@@ -89,8 +89,9 @@ extension Transaction {
         {
             try store.dropVoid(from: other.places.lowerBound, of: user, in: number)
             whole = VoidRow(
-                min(whole.places.lowerBound, other.places.lowerBound)...max(
-                    whole.places.upperBound, other.places.upperBound),
+                min(
+                    whole.places.lowerBound, other.places.lowerBound)...max(
+                        whole.places.upperBound, other.places.upperBound),
                 userRev: max(whole.userRev, other.userRev), holdsMessages: whole.holdsMessages || other.holdsMessages)
         }
         try store.put(whole, of: user, in: number)

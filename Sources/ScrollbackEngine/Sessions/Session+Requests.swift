@@ -40,8 +40,8 @@ extension Session {
                     writer.object { action.writeMembers(to: &$0) }
                 }
             }
-        case .removeAction(let id, let message, let timetoken, let operation):
-            engine.removeAction(from: message, at: timetoken, in: id, operation: operation, by: caller) {
+        case .removeAction(let id, let message, let reference, let operation):
+            engine.removeAction(from: message, reference, in: id, operation: operation, by: caller) {
                 [self] result in
                 answer(ref, result) { _, _ in }
             }

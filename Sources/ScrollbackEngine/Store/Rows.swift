@@ -210,11 +210,14 @@ package struct KeyRow: Hashable, Sendable {
     package var seq: Seq
     package var n: Int64
     package var timetoken: Timetoken
+    /// Known of a message that is still there; it is not kept.
+    package var thread: MessageID?
 
     package init(_ message: MessageRow) {
         self.init(
             id: message.id, sender: message.sender, digest: message.digest, seq: message.seq, n: message.n,
             timetoken: message.timetoken)
+        thread = message.thread
     }
 
     package init(id: MessageID, sender: UserID, digest: Int64, seq: Seq, n: Int64, timetoken: Timetoken) {

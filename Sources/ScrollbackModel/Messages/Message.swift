@@ -63,6 +63,10 @@ public struct Message: Hashable, Identifiable, Sendable {
     /// Whether it was recalled by its sender or deleted; the place stays as a stub.
     public var isDeleted: Bool { content == nil }
 
+    /// Whether it counts as unread for everybody but its sender: by its type, unless its sender switched that off, and
+    /// until it is recalled.
+    package var countsUnread: Bool { type.traits.less(attributes.traits).countsUnread }
+
     /// The text, where the content has one.
     public var text: String? { content?.text }
 }
@@ -143,6 +147,8 @@ public struct SendResult: Hashable, Sendable {
     public var timetoken: Timetoken
     /// Where it was stored; absent for what is not stored.
     public var position: Position?
+    /// The message at the beginning of the thread it is a reply in.
+    public var thread: MessageID?
 
     /// A place in a log.
     public struct Position: Hashable, Sendable {
@@ -162,11 +168,14 @@ public struct SendResult: Hashable, Sendable {
     }
 
     /// A result with all that belongs to it.
-    public init(outcome: Outcome, id: MessageID, timetoken: Timetoken, position: Position?) {
+    public init(
+        outcome: Outcome, id: MessageID, timetoken: Timetoken, position: Position?, thread: MessageID? = nil
+    ) {
         self.outcome = outcome
         self.id = id
         self.timetoken = timetoken
         self.position = position
+        self.thread = thread
     }
 }
 

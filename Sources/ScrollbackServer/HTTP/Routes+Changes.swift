@@ -157,7 +157,7 @@ extension Route {
             let id = try MessageID(try scope.segment("id", context))
             let time = try Timetoken(try scope.segment("timetoken", context))
             try await scope.write {
-                $0.removeAction(from: id, at: time, in: conversation, by: caller, completion: $1)
+                $0.removeAction(from: id, .at(time), in: conversation, by: caller, completion: $1)
             }
             return Response(status: .noContent)
         },

@@ -7,8 +7,8 @@ extension Outbox {
     /// A success is true whenever it comes. A refusal counts only while the message is in flight; a temporary one keeps
     /// the message at the head of its lane, so that nothing overtakes it. A request that got no answer is no refusal:
     /// ``disconnected()`` queues it again.
-    package mutating func answered(
-        _ id: MessageID, _ result: Result<SendResult, ChatError>, now: Date,
+    package mutating func answered<Answer>(
+        _ id: MessageID, _ result: Result<Answer, ChatError>, now: Date,
         using generator: inout some RandomNumberGenerator
     ) -> Effects {
         var steps = Steps()

@@ -34,7 +34,8 @@ package enum ClientRequest: Sendable {
     case delete(ConversationID, [MessageID], forMe: Bool)
     /// Attaches an action to a message.
     case addAction(ConversationID, MessageID, type: String, value: String, operation: MessageID)
-    case removeAction(ConversationID, MessageID, Timetoken, operation: MessageID)
+    /// Takes an action off a message.
+    case removeAction(ConversationID, MessageID, ActionReference, operation: MessageID)
     /// Actions on a message, or on any of a conversation, after a time.
     case actions(ConversationID, MessageID?, after: Timetoken?, limit: Int)
     /// Hides everything up to a place from oneself.
@@ -175,15 +176,14 @@ extension ClientRequest {
             writer.field("conversation", conversation)
             writer.field("id", id)
             writer.field("operation", operation)
-            writer.key("action")
-            writer.object { writer in
-                writer.field("type", type)
-                writer.field("value", value)
-            }
-        case .removeAction(let conversation, let id, let timetoken, let operation):
+            writer.action(type, value)
+        case .removeAction(let conversation, let id, let reference, let operation):
             writer.field("conversation", conversation)
             writer.field("id", id)
-            writer.field("timetoken", timetoken)
+            switch reference {
+            case .at(let timetoken): writer.field("timetoken", timetoken)
+            case .own(let type, let value): writer.action(type, value)
+            }
             writer.field("operation", operation)
         case .actions(let conversation, let id, let after, let limit):
             writer.field("conversation", conversation)
@@ -343,9 +343,18 @@ private struct Fields {
                 try conversation.required("conversation"), try id.required("id"), type: action.type,
                 value: action.value, operation: try operation.required("operation"))
         case "removeAction":
+            let reference: ActionReference
+            if let action {
+                guard timetoken == nil else {
+                    throw .invalidParameter("timetoken", "does not go with action: give one of them")
+                }
+                reference = .own(type: action.type, value: action.value)
+            } else {
+                reference = .at(try timetoken.required("timetoken"))
+            }
             return .removeAction(
-                try conversation.required("conversation"), try id.required("id"),
-                try timetoken.required("timetoken"), operation: try operation.required("operation"))
+                try conversation.required("conversation"), try id.required("id"), reference,
+                operation: try operation.required("operation"))
         case "actions":
             return .actions(
                 try conversation.required("conversation"), id, after: after, limit: try Self.count(limit ?? 20))
@@ -367,6 +376,17 @@ private struct Fields {
         case "token": return .token(try token.required("token"))
         case "ping": return .ping
         default: throw ChatError(.unknownOperation, "there is no request \"\(type)\"", parameter: "type")
+        }
+    }
+}
+
+extension JSONWriter {
+    /// The type and the value of an action.
+    fileprivate mutating func action(_ type: String, _ value: String) {
+        key("action")
+        object { writer in
+            writer.field("type", type)
+            writer.field("value", value)
         }
     }
 }

@@ -50,7 +50,8 @@ package enum ServerEvent: Sendable {
         switch self {
         case .message(let message): message.conversation
         case .transient(let message): message.conversation
-        case .changed(let id, _, _), .head(let id, _, _, _, _, _), .hidden(let id, _, _), .read(let id, _), .peerRead(let id, _, _),
+        case .changed(let id, _, _), .head(let id, _, _, _, _, _), .hidden(let id, _, _), .read(let id, _),
+            .peerRead(let id, _, _),
             .conversation(let id, _), .member(let id, _, _):
             id
         case .user: nil

@@ -87,7 +87,7 @@ struct OutboxTests {
     mutating func permanentRefusal() {
         var outbox = busy()
         let error = ChatError(.notMember, "no")
-        let effects = outbox.answered(m1, .failure(error), now: noon, using: &random)
+        let effects = outbox.answered(m1, Result<SendResult, ChatError>.failure(error), now: noon, using: &random)
         #expect(effects.transmit == [m2])
         #expect(outbox[m1]?.state == .failed(error))
         #expect(!outbox.isEmpty)
