@@ -184,6 +184,47 @@ extension LocalReader {
         return found
     }
 
+    /// How many messages were sent in a time; of a community itself, in all of its channels.
+    package func messageCount(in id: ConversationID, _ range: Range<Timetoken>) throws -> Int64 {
+        let numbers: [Int64]
+        if id.isCommunityItself {
+            let channels = try Row.fetchAll(
+                db, sql: "SELECT number, id FROM conversation WHERE kind = 'community'")
+            numbers = try channels.filter { try ConversationID($0[1] as String).community == id }.map { $0[0] }
+        } else {
+            numbers = try number(of: id).map { [$0] } ?? []
+        }
+        return try numbers.reduce(0) { count, number in
+            // Times rise with places: both ends are found on the key, and no index on times is kept.
+            let ends = try [range.lowerBound, range.upperBound].map { try firstPlace(atOrAfter: $0, number) }
+            return try count
+                + (Int64.fetchOne(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT count(*) FROM message
+                            WHERE conversation = ? AND seq >= ? AND seq < ? AND content IS NOT NULL
+                            """), arguments: [number, ends[0], ends[1]]) ?? 0)
+        }
+    }
+
+    private func firstPlace(atOrAfter time: Timetoken, _ number: Int64) throws -> Seq {
+        let statement = try db.cachedStatement(
+            sql: "SELECT seq, timetoken FROM message WHERE conversation = ? AND seq >= ? ORDER BY seq LIMIT 1")
+        var low: Seq = 0
+        var high =
+            try Seq.fetchOne(db, sql: "SELECT max(seq) + 1 FROM message WHERE conversation = ?", arguments: [number])
+            ?? 0
+        while low < high {
+            let middle = low + (high - low) / 2
+            guard let row = try Row.fetchOne(statement, arguments: [number, middle]) else {
+                high = middle
+                continue
+            }
+            if UInt64(bitPattern: row[1]) < time.rawValue { low = (row[0] as Seq) + 1 } else { high = middle }
+        }
+        return low
+    }
+
     /// The places of all rows of a conversation, lowest first.
     package func rowPlaces(in id: ConversationID) throws -> [Seq] {
         guard let number = try number(of: id) else { return [] }

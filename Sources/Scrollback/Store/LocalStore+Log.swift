@@ -57,6 +57,8 @@ package enum LogInput: Sendable {
     case sync(LogSync, asked: LogPosition)
     /// A message of one's own that was acknowledged.
     case sent(Message)
+    /// A message that was looked up by itself.
+    case found(Message)
 
     package var conversation: ConversationID {
         switch self {
@@ -64,7 +66,7 @@ package enum LogInput: Sendable {
         case .head(let head): head.conversation
         case .page(let id, _): id
         case .sync(_, let asked): asked.conversation
-        case .sent(let message): message.conversation
+        case .sent(let message), .found(let message): message.conversation
         }
     }
 }
@@ -145,7 +147,7 @@ extension LocalWriter {
             var state = log.state ?? LogState(adopting: sync.page.state)
             edits.append(state.apply(sync: sync, asked: asked))
             log.state = state
-        case .live(.message(let message)), .sent(let message):
+        case .live(.message(let message)), .sent(let message), .found(let message):
             var state = log.state ?? LogState(adopting: message.impliedHead)
             edits.append(state.apply(message: message))
             log.state = state
@@ -239,7 +241,7 @@ extension LocalWriter {
             skips = try count(message, number: log.number)
         case .live(.head(_, let head)):
             try advance(toHead: head, number: log.number)
-        case .live(.changed), .live(.hidden), .page, .sync: break
+        case .live(.changed), .live(.hidden), .page, .sync, .found: break
         }
         let touchesEnd = edits.contains { !$0.upserts.isEmpty || !$0.erased.isEmpty || $0.erasesEverything }
         if touchesEnd { try refreshLast(log.number) }

@@ -3,7 +3,7 @@ package import ScrollbackModel
 
 extension Engine {
     /// The most conversations one call is about.
-    package static let maximumConversations = 500
+    package static let maximumConversations = FetchQuery.maximumConversations
 
     /// How many messages that the caller may see each conversation has at or after a time: arithmetic on places, no
     /// message is read.

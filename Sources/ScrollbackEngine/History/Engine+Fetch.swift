@@ -6,19 +6,8 @@ extension Engine {
     /// Each has a cursor of its own, so that a busy conversation keeps none of the others from being whole; one that is
     /// read to its end gives none. As far as the answer has room, later ones come empty, with the cursor to go on.
     package func fetch(_ query: FetchQuery, by caller: Caller) throws -> [FetchedPage] {
-        guard (1...Self.maximumConversations).contains(query.conversations.count) else {
-            throw ChatError.invalidParameter(
-                "conversations", "must be 1...\(Self.maximumConversations) conversations",
-                limit: Self.maximumConversations)
-        }
-        guard !query.includesActions || query.conversations.count == 1 else {
-            throw ChatError.invalidParameter("conversations", "must be one where actions are included")
-        }
-        let most = query.mostMessages
-        let limit = query.limit ?? most
-        guard (0...most).contains(limit) else {
-            throw ChatError.invalidParameter("limit", "must be in 0...\(most) here", limit: most)
-        }
+        try query.check()
+        let limit = query.limit ?? query.mostMessages
         return try store.read { store in
             var room = PageRoom(messages: .max)
             return try query.conversations.map { id, cursor in

@@ -37,6 +37,32 @@ package struct FetchQuery: Hashable, Sendable {
     /// The most messages of one conversation: fewer where several are asked about, or actions come with them.
     package static let most = (one: 100, several: 25)
 
+    /// Whether pages go on to older messages.
+    package var goesOlder: Bool {
+        switch anchor {
+        case .before, .backward, .around: true
+        case .after, .between, .cursor: false
+        }
+    }
+
+    /// Refuses what is out of range; nothing is clamped.
+    package func check() throws(ChatError) {
+        guard (1...Self.maximumConversations).contains(conversations.count) else {
+            throw .invalidParameter(
+                "conversations", "must be 1...\(Self.maximumConversations) conversations",
+                limit: Self.maximumConversations)
+        }
+        guard !includesActions || conversations.count == 1 else {
+            throw .invalidParameter("conversations", "must be one where actions are included")
+        }
+        guard (0...mostMessages).contains(limit ?? mostMessages) else {
+            throw .invalidParameter("limit", "must be in 0...\(mostMessages) here", limit: mostMessages)
+        }
+    }
+
+    /// The most conversations one question is about.
+    package static let maximumConversations = 500
+
     package var mostMessages: Int { conversations.count > 1 || includesActions ? Self.most.several : Self.most.one }
 }
 
