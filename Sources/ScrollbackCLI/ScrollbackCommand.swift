@@ -25,7 +25,7 @@ struct ScrollbackCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Serve.self, Token.self, Import.self, Export.self, Send.self, History.self, Recents.self, Read.self,
-            Listen.self, Chat.self, Verify.self,
+            Listen.self, Chat.self, Backup.self, Restore.self, Verify.self,
         ])
 }
 

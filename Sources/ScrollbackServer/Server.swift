@@ -25,6 +25,7 @@ package struct Server: Sendable {
     package init(_ options: ServerOptions, logger: Logger) async throws {
         self.options = options
         self.logger = logger
+        try Backup.checkIsNone(options.directory)
         try FileManager.default.createDirectory(
             at: options.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         certificates = try options.certificate.map { chain in
