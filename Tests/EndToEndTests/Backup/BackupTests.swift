@@ -135,34 +135,43 @@ import Testing
         async throws
     {
         var generator = SeededGenerator("a killed backup")
-        var killed = 0
+        var left = 0
         for attempt in 0..<(Run.isLong ? 40 : 8) {
             let backup = path("backup-\(attempt)")
-            let process = try RunningServer.run(
-                ["backup", backup.path, "--data", server.data.path], name: "backup", folder: server.folder)
-            try await Task.sleep(for: generator.milliseconds(0...80))
-            process.kill()
-            if process.end == -SIGKILL, !FileManager.default.fileExists(atPath: backup.path) { killed += 1 }
+            let partial = path("backup-\(attempt).partial")
+            try await Self.kill(
+                ["backup", backup.path, "--data", server.data.path], in: server.folder, &generator,
+                once: { FileManager.default.fileExists(atPath: partial.path) })
+            if FileManager.default.fileExists(atPath: partial.path) { left += 1 }
             // It is there and whole, or not there.
-            if FileManager.default.fileExists(atPath: backup.path) {
-                #expect(try await RunningServer.verdict(backup).isWhole)
-            } else {
+            if !FileManager.default.fileExists(atPath: backup.path) {
                 try await server.backUp(backup.lastPathComponent)
             }
-            #expect(!FileManager.default.fileExists(atPath: backup.path + ".partial"))
+            #expect(try await RunningServer.verdict(backup).isWhole)
+            #expect(!FileManager.default.fileExists(atPath: partial.path))
 
             let data = path("data-\(attempt)")
-            let restoring = try RunningServer.run(
-                ["restore", backup.path, "--data", data.path], name: "restore", folder: server.folder)
-            try await Task.sleep(for: generator.milliseconds(0...80))
-            restoring.kill()
-            if !FileManager.default.fileExists(atPath: data.appending(component: "scrollback.sqlite").path) {
-                try await RunningServer.restore(backup, to: data)
-            }
+            let store = data.appending(component: "scrollback.sqlite")
+            let restoring = data.appending(component: "scrollback.sqlite.restoring")
+            try await Self.kill(
+                ["restore", backup.path, "--data", data.path], in: server.folder, &generator,
+                once: { FileManager.default.fileExists(atPath: restoring.path) })
+            if FileManager.default.fileExists(atPath: restoring.path) { left += 1 }
+            if !FileManager.default.fileExists(atPath: store.path) { try await RunningServer.restore(backup, to: data) }
             #expect(try await RunningServer.verdict(data).isWhole)
             #expect(try names(data).allSatisfy { !$0.contains("restoring") })
         }
-        #expect(killed > 0, "every backup was through before it was killed")
+        #expect(left > 0, "nobody was killed half way")
+    }
+
+    /// Runs a command and kills it a moment after it has begun to write.
+    private static func kill(
+        _ arguments: [String], in folder: URL, _ generator: inout SeededGenerator, once hasBegun: () -> Bool
+    ) async throws {
+        let process = try RunningServer.run(arguments, name: "killed", folder: folder)
+        while process.end == nil, !hasBegun() { usleep(200) }
+        usleep(UInt32.random(in: 0...30_000, using: &generator))
+        process.kill()
     }
 
     @Test func `Where a restore was stopped half way no server starts, and it can be run again`() async throws {

@@ -92,8 +92,14 @@ struct RestoreHistoryTests {
     }
 
     private func expect(_ device: ChatClient, unread: Int64) async throws {
-        try await eventually("\(device.user) has \(unread) unread") { () -> Bool? in
-            try await device.conversation(group).recent()?.unread == unread ? true : nil
+        var count: Int64?
+        do {
+            try await eventually("\(device.user) has \(unread) unread", within: 20) { () -> Bool? in
+                count = try await device.conversation(group).recent()?.unread
+                return count == unread ? true : nil
+            }
+        } catch {
+            throw ChildProcess.Failure(description: "\(error): \(count.map(String.init) ?? "none")")
         }
     }
 }
