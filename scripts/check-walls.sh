@@ -14,7 +14,7 @@ declare -A allowed=(
     [ScrollbackServer]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|ScrollbackSQLite|StoreFiles|Configuration|Crypto|DequeModule|HTTPTypes|Hummingbird|HummingbirdCore|JWTKit|Logging|NIOCore|NIOExtras|NIOPosix|NIOHTTP1|NIOHTTPTypes|NIOHTTPTypesHTTP1|NIOWebSocket|NIOSSL|ServiceLifecycle|UnixSignals"
     [ScrollbackTesting]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|Scrollback"
     [StoreConformance]="ScrollbackModel|ScrollbackEngine"
-    [ScrollbackCLI]="ScrollbackModel|ScrollbackWire|Scrollback|ScrollbackServer|ScrollbackSQLite|ArgumentParser|AsyncHTTPClient|Configuration|Crypto|Logging|NIOCore|NIOHTTP1|SystemPackage"
+    [ScrollbackCLI]="ScrollbackModel|ScrollbackWire|Scrollback|ScrollbackServer|ScrollbackSQLite|ArgumentParser|AsyncHTTPClient|Configuration|Crypto|Logging|NIOCore|NIOHTTP1|NIOPosix|NIOSSL|SystemPackage"
 )
 failed=0
 for folder in Sources/*/; do

@@ -13,6 +13,9 @@ import UnixSignals
 
 /// The whole server over one data directory: store, engine, HTTP and WebSockets.
 package struct Server: Sendable {
+    /// Of the server and of the command line, which are one program.
+    package static let version = "0.1.0"
+
     private let options: ServerOptions
     private let logger: Logger
     private let store: SQLiteStore
