@@ -46,7 +46,8 @@ struct DirectoryChecks {
                 check, "\(file.path) is open to others (\(mode))",
                 fix: "chmod \(String(wanted, radix: 8)) \(file.path)"
                     + (check == "secrets.json"
-                        ? ", and scrollback token admin --admin --rotate if somebody may have read it" : ""))
+                        ? ", and if somebody may have read it: scrollback token admin --admin --rotate --overlap 0"
+                        : ""))
         }
         guard access(file.path, R_OK) == 0 else {
             return .failed(check, "\(file.path) can't be read by this user", fix: "run this as the server's user")
@@ -91,7 +92,9 @@ struct DirectoryChecks {
     private func use(_ store: SQLiteStore.Inspection) -> Finding {
         .ok(
             "in use",
-            store.isOpen ? "a server, or one check of it, has the directory open" : "nobody has the directory open")
+            store.isOpen
+                ? "somebody has the directory open: a server that runs, or a check of it"
+                : "nobody has the directory open")
     }
 
     private func space(_ store: SQLiteStore.Inspection) -> Finding {
