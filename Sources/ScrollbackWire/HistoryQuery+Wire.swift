@@ -128,7 +128,9 @@ package struct HistoryParameters {
         return given[0]
     }
 
-    /// A list: given several times, each element as it is, or once with commas. Counted as given, repetitions included.
+    /// A list: given several times, each element as it is, or once with commas.
+    ///
+    /// Counted as given, repetitions included.
     private func list(_ name: String) throws(ChatError) -> [String]? {
         guard var given = values[name] else { return nil }
         if given.count == 1, !lists.contains(name) {

@@ -27,6 +27,13 @@ struct DirectoryChecks {
                     fix: "restore it: scrollback restore \(directory.path) --data NEW-DIRECTORY")
             ]
         }
+        guard access(directory.path, R_OK | X_OK) == 0 else {
+            return [
+                .failed(
+                    "data directory", "\(directory.path) can't be read by this user",
+                    fix: "run this as the server's user")
+            ]
+        }
         return [privacy("data directory", directory, 0o700)]
             + ["secrets.json", "admin.key"].map { privacy($0, directory.appending(component: $0), 0o600) } + store()
     }

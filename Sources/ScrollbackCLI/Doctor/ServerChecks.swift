@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
-import Scrollback
 import ScrollbackModel
 import ScrollbackServer
 
@@ -22,9 +21,7 @@ struct ServerChecks {
         do {
             (health, body) = try await get("/healthz")
         } catch {
-            let unreachable = Finding.failed(
-                "server", "\(address.absoluteString) does not answer (\(Self.reason(error)))",
-                fix: "start it (scrollback serve), or name its address with --server")
+            let unreachable = unanswered(error)
             return certificate + [unreachable] + Self.names.map { .skipped($0, "the server does not answer") }
         }
         let answered = Date()
@@ -48,9 +45,18 @@ struct ServerChecks {
         return (response, String(buffer: try await response.body.collect(upTo: 1 << 20)))
     }
 
-    /// In a few words: some libraries' errors print a page.
-    private static func reason(_ error: any Error) -> String {
-        String("\(error)".prefix { $0 != "\n" }.prefix(160))
+    /// Libraries' errors print their whole story.
+    private func unanswered(_ error: any Error) -> Finding {
+        let story = "\(error)".prefix { $0 != "\n" }
+        if story.contains("CERTIFICATE_VERIFY_FAILED") {
+            return .failed(
+                "server", "the certificate of \(address.absoluteString) is not trusted here",
+                fix: "give --tls-certificate the whole chain, of an authority this machine knows, for this very name")
+        }
+        let reason = story.contains("Connection refused") ? "connection refused" : String(story.prefix(160))
+        return .failed(
+            "server", "\(address.absoluteString) does not answer (\(reason))",
+            fix: "start it (scrollback serve), or name its address with --server")
     }
 
     private func readiness() async -> Finding {
@@ -113,48 +119,6 @@ struct ServerChecks {
         case let code:
             return .failed(
                 "admin key", "asked with it, the server answered \(code): \(body.prefix(200))", fix: "look at its log")
-        }
-    }
-
-    /// The whole way of a client: the upgrade, a frame there, and a frame back.
-    private func socket() async -> Finding {
-        let proxy =
-            "let the proxy pass the upgrade of /v1/connect: nginx needs proxy_http_version 1.1, proxy_set_header Upgrade "
-            + "$http_upgrade and proxy_set_header Connection \"upgrade\""
-        let (frames, continuation) = AsyncStream.makeStream(of: String.self)
-        do {
-            let connection = try await NIOTransport().open(address) { event in
-                switch event {
-                case .frame(let bytes): continuation.yield(String(decoding: bytes, as: UTF8.self))
-                case .closed(let closure): continuation.yield("closed \(closure.code ?? 0)")
-                }
-            }
-            defer { connection.close() }
-            guard let token else {
-                return .ok("WebSocket", "the upgrade passes; without a key nothing was asked over it")
-            }
-            var hello = JSONWriter()
-            hello.object { writer in
-                writer.field("type", "hello")
-                writer.field("token", token)
-                writer.field("device", "doctor")
-            }
-            connection.send(hello.bytes)
-            let patience = Task {
-                try await Task.sleep(for: .seconds(10))
-                continuation.yield("nothing within 10 s")
-            }
-            defer { patience.cancel() }
-            let answer = await frames.first { _ in true } ?? ""
-            if answer.contains(#""type":"welcome""#) {
-                return .ok("WebSocket", "the upgrade passes, and frames both ways")
-            }
-            if answer == "closed 4001" {
-                return .ok("WebSocket", "the upgrade passes, and frames both ways; the key is another server's")
-            }
-            return .failed("WebSocket", "the upgrade passes, and then came: \(answer.prefix(100))", fix: proxy)
-        } catch {
-            return .failed("WebSocket", "HTTP is answered, and the WebSocket upgrade is not", fix: proxy)
         }
     }
 }

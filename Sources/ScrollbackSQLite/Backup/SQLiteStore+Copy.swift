@@ -26,6 +26,9 @@ extension SQLiteStore {
         from directory: URL, to file: URL, progress: (_ done: Int64, _ total: Int64) -> Void
     ) throws(ChatError) -> StoreContents {
         let path = directory.appending(component: fileName).path
+        guard access(directory.path, X_OK) == 0 || errno != EACCES else {
+            throw .invalidParameter("data", "can't be read by this user (\(directory.path)): run this as the server's")
+        }
         guard FileManager.default.fileExists(atPath: path) else {
             throw .invalidParameter("data", "has no store (\(path)): name a server's data directory")
         }
