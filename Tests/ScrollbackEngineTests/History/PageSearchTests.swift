@@ -11,7 +11,7 @@ import Testing
 struct PageSearchTests {
     @Test(
         "Pages hold what a list says, cover what they say, and go on exactly where there is more",
-        .rows(19, 20, 27, 37, 38, 161, 162, 163, 164, 165, 171))
+        .rows(19, 20, 27, 37, 38, 41, 161, 162, 163, 164, 165, 171))
     func search() throws {
         for seed in Seeds.count(60) {
             let log = try RandomLog(seed: seed)
@@ -147,7 +147,8 @@ private final class RandomLog {
 
     func violation() throws -> String? {
         let filters: [MessageFilter] = [
-            .all, .types([.image]), .init(excludedTypes: [.text]), .customTypes([nil]), .customTypes(["a"]),
+            .all, .types([.image]), .types([.image, .notice]), .init(excludedTypes: [.text]), .customTypes([nil]),
+            .customTypes(["a"]),
             .senders(["rita"]),
             .mentionsMe, .init(types: [.text], senders: ["alice"]),
         ]
