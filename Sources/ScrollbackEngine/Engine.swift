@@ -1,5 +1,6 @@
 package import Foundation
 package import ScrollbackModel
+import Synchronization
 
 /// The server without a network: every operation, as two doors (HTTP and WebSocket) call it.
 ///
@@ -12,6 +13,9 @@ package final class Engine: Sendable {
     package let limits: Limits
     package let permissions: Permissions
     package let clock: @Sendable () -> Date
+    let current: Mutex<ServerSettings>
+    /// Conversations with rows that nobody can see any more.
+    let unswept = Mutex<Set<ConversationID>>([])
 
     package init(
         store: any MessageStore, execution: Log.Execution = .thread, limits: Limits = .standard,
@@ -19,6 +23,7 @@ package final class Engine: Sendable {
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         let hub = Hub()
+        current = Mutex(try Self.storedSettings(store))
         self.store = store
         self.hub = hub
         self.limits = limits

@@ -21,6 +21,15 @@ extension SQLiteReader {
             }, row: { try $0.message() })
     }
 
+    func place(atOrBelow seq: Seq, in conversation: Int64) throws -> PlaceRow? {
+        try connection.first(
+            .placeAtOrBelow,
+            bind: {
+                $0.add(conversation)
+                $0.add(seq)
+            }, row: { PlaceRow(seq: $0.integer(), n: $0.integer(), timetoken: Timetoken(rawValue: $0.bits())) })
+    }
+
     func message(atOrBelow seq: Seq, in conversation: Int64) throws -> MessageRow? {
         try connection.first(
             .messageAtOrBelow,
@@ -54,10 +63,15 @@ extension SQLiteReader {
         }
         let condition = FilterCondition(filter)
         try connection.run(
-            once: Query.messages(newestFirst: newestFirst, where: condition.sql),
+            once: Query.messages(newestFirst: newestFirst, index: condition.index, where: condition.sql),
             bind: { parameters in
                 bindRange(&parameters)
-                for value in condition.values { parameters.add(value) }
+                for value in condition.values {
+                    switch value {
+                    case .text(let text): parameters.add(text)
+                    case .id(let id): parameters.add(id.uuid)
+                    }
+                }
             },
             row: { columns in
                 let row = try columns.message()
@@ -71,20 +85,46 @@ extension SQLiteReader {
 /// A filter as SQL, besides who was mentioned: that is read from the few messages that mention anybody.
 struct FilterCondition {
     private(set) var sql = ""
-    private(set) var values: [String] = []
+    private(set) var values: [Value] = []
+    /// The index that holds little else than what is wanted, if there is one.
+    private(set) var index: String?
+
+    enum Value {
+        case text(String)
+        case id(MessageID)
+    }
 
     init(_ filter: MessageFilter) {
         if let types = filter.types { add("type IN", types.map(\.rawValue)) }
+        if filter.hasMedia { add("type IN", MessageType.media.map(\.rawValue).sorted()) }
         if let types = filter.excludedTypes { add("type NOT IN", types.map(\.rawValue)) }
         if let senders = filter.senders { add("sender IN", senders.map(\.text)) }
         if let types = filter.customTypes {
             add(types.contains(nil) ? "customType IS NULL OR customType IN" : "customType IN", types.compactMap { $0 })
         }
         if filter.mentionsMe { sql += " AND mentions IS NOT NULL" }
+        // An empty list is satisfied by nothing, and no index is walked for that.
+        if filter.types?.isEmpty == true || filter.customTypes?.isEmpty == true || filter.senders?.isEmpty == true {
+            return
+        }
+        if let thread = filter.thread {
+            sql += " AND thread = ?"
+            values.append(.id(thread))
+            index = "message_thread"
+        } else if filter.mentionsMe {
+            index = "message_mentions"
+        } else if let types = filter.customTypes, !types.contains(nil) {
+            // What a partial index leaves out must be said in its own words.
+            sql += " AND customType IS NOT NULL"
+            index = "message_customType"
+        } else if filter.hasMedia || filter.types.map({ !$0.contains(.text) }) ?? false {
+            sql += " AND type <> 'text'"
+            index = "message_type"
+        }
     }
 
     private mutating func add(_ test: String, _ list: [String]) {
         sql += " AND (\(test) (\(list.map { _ in "?" }.joined(separator: ", "))))"
-        values += list
+        values += list.map { .text($0) }
     }
 }

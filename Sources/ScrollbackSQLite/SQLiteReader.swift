@@ -59,23 +59,24 @@ class SQLiteReader: StoreReader {
             }, row: { SpanRow(joined: $0.integer(), left: $0.optionalInteger()) })
     }
 
-    func firstHidden(of user: UserID, in conversation: Int64) throws -> HiddenRow? {
-        try connection.first(
-            .firstHidden,
+    func bits(_ set: BitSet, of conversation: Int64, blocks: ClosedRange<Int64>) throws -> [BitBlock] {
+        try connection.all(
+            .bits,
             bind: {
                 $0.add(conversation)
-                $0.add(user.text)
-            }, row: { $0.hidden() })
+                $0.add(set)
+                $0.add(blocks.lowerBound)
+                $0.add(blocks.upperBound)
+            }, row: { try $0.block() })
     }
 
-    func hidden(of user: UserID, in conversation: Int64, atOrBelowN n: Int64) throws -> HiddenRow? {
-        try connection.first(
-            .hiddenAtOrBelow,
+    func voids(of user: UserID?, in conversation: Int64) throws -> [VoidRow] {
+        try connection.all(
+            .voids,
             bind: {
                 $0.add(conversation)
-                $0.add(user.text)
-                $0.add(n)
-            }, row: { $0.hidden() })
+                $0.add(user?.text ?? "")
+            }, row: { try $0.void() })
     }
 
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [Seq] {
@@ -90,5 +91,13 @@ class SQLiteReader: StoreReader {
 
     func user(_ id: UserID) throws -> UserRow? {
         try connection.first(.user, bind: { $0.add(id.text) }, row: { $0.user() })
+    }
+
+    func conversations(after number: Int64, limit: Int) throws -> [ConversationRow] {
+        try connection.all(.conversations, limit: limit, bind: { $0.add(number) }, row: { try $0.conversation() })
+    }
+
+    func settings() throws -> RawJSON? {
+        try connection.first(.serverSettings, bind: { _ in }, row: { RawJSON(known: $0.text()) })
     }
 }

@@ -74,6 +74,11 @@ extension SQLiteStore {
                     rev INTEGER NOT NULL,
                     firstSeq INTEGER NOT NULL,
                     floorN INTEGER NOT NULL,
+                    floorTime INTEGER NOT NULL,
+                    sweptSeq INTEGER NOT NULL,
+                    changeFloor INTEGER NOT NULL,
+                    retention INTEGER,
+                    hasVoids INTEGER NOT NULL CHECK (hasVoids IN (0, 1)),
                     view INTEGER NOT NULL,
                     salt INTEGER NOT NULL,
                     createdAt REAL NOT NULL,
@@ -105,6 +110,10 @@ extension SQLiteStore {
                     customType TEXT,
                     mentions TEXT,
                     replyTo BLOB,
+                    thread BLOB,
+                    replyCount INTEGER,
+                    lastReply INTEGER,
+                    actions TEXT,
                     metadata TEXT,
                     extra TEXT,
                     push TEXT,
@@ -113,6 +122,51 @@ extension SQLiteStore {
                 ) WITHOUT ROWID, STRICT;
                 -- The id first: ids begin with their time, so those of a commit to many conversations lie together.
                 CREATE UNIQUE INDEX message_id ON message (id, conversation);
+                -- What few messages are, for filters: a plain text outside of threads writes none of these.
+                CREATE INDEX message_type ON message (conversation, seq, type) WHERE type <> 'text';
+                CREATE INDEX message_customType ON message (conversation, seq, customType) WHERE customType IS NOT NULL;
+                CREATE INDEX message_mentions ON message (conversation, seq) WHERE mentions IS NOT NULL;
+                CREATE INDEX message_thread ON message (conversation, thread, seq) WHERE thread IS NOT NULL;
+
+                -- What is remembered of messages whose rows are gone, so that a retry is still answered.
+                CREATE TABLE retired (
+                    id BLOB NOT NULL,
+                    conversation INTEGER NOT NULL,
+                    sender TEXT NOT NULL,
+                    digest INTEGER NOT NULL,
+                    seq INTEGER NOT NULL,
+                    n INTEGER NOT NULL,
+                    timetoken INTEGER NOT NULL,
+                    PRIMARY KEY (conversation, id)
+                ) WITHOUT ROWID, STRICT;
+                CREATE INDEX retired_timetoken ON retired (timetoken);
+
+                -- What was done to messages after they were sent: which places each change touched.
+                CREATE TABLE change (
+                    conversation INTEGER NOT NULL,
+                    rev INTEGER NOT NULL,
+                    kind INTEGER NOT NULL,
+                    lower INTEGER NOT NULL,
+                    upper INTEGER NOT NULL,
+                    at INTEGER NOT NULL,
+                    operation BLOB,
+                    digest INTEGER NOT NULL,
+                    answer INTEGER NOT NULL,
+                    PRIMARY KEY (conversation, rev)
+                ) WITHOUT ROWID, STRICT;
+                CREATE UNIQUE INDEX change_operation ON change (operation, conversation) WHERE operation IS NOT NULL;
+
+                CREATE TABLE action (
+                    conversation INTEGER NOT NULL,
+                    seq INTEGER NOT NULL,
+                    timetoken INTEGER NOT NULL,
+                    sender TEXT NOT NULL,
+                    type TEXT NOT NULL,
+                    value TEXT NOT NULL,
+                    PRIMARY KEY (conversation, seq, timetoken)
+                ) WITHOUT ROWID, STRICT;
+                CREATE UNIQUE INDEX action_value ON action (conversation, seq, sender, type, value);
+                CREATE UNIQUE INDEX action_timetoken ON action (conversation, timetoken);
 
                 CREATE TABLE member (
                     conversation INTEGER NOT NULL,
@@ -130,6 +184,7 @@ extension SQLiteStore {
                     isMarkedUnread INTEGER NOT NULL CHECK (isMarkedUnread IN (0, 1)),
                     view INTEGER NOT NULL,
                     userRev INTEGER NOT NULL,
+                    hasVoids INTEGER NOT NULL CHECK (hasVoids IN (0, 1)),
                     PRIMARY KEY (conversation, user)
                 ) WITHOUT ROWID, STRICT;
                 CREATE INDEX member_user ON member (user, conversation);
@@ -142,15 +197,31 @@ extension SQLiteStore {
                     PRIMARY KEY (conversation, user, joined)
                 ) WITHOUT ROWID, STRICT;
 
-                CREATE TABLE hidden (
+                -- Sets of numbers, a bit each. kind 0: running numbers that nobody counts; 1: places deleted one by one;
+                -- 2: running numbers that one user does not count.
+                CREATE TABLE bits (
+                    conversation INTEGER NOT NULL,
+                    kind INTEGER NOT NULL,
+                    user TEXT NOT NULL,
+                    block INTEGER NOT NULL,
+                    words BLOB NOT NULL CHECK (length(words) = 128),
+                    PRIMARY KEY (conversation, kind, user, block)
+                ) WITHOUT ROWID, STRICT;
+
+                -- Places that are gone. user '': for everyone.
+                CREATE TABLE void (
                     conversation INTEGER NOT NULL,
                     user TEXT NOT NULL,
-                    lowerN INTEGER NOT NULL,
-                    upperN INTEGER NOT NULL,
-                    below INTEGER NOT NULL,
-                    lowerSeq INTEGER NOT NULL,
-                    upperSeq INTEGER NOT NULL,
-                    PRIMARY KEY (conversation, user, lowerN)
+                    lower INTEGER NOT NULL,
+                    upper INTEGER NOT NULL CHECK (lower <= upper),
+                    userRev INTEGER NOT NULL,
+                    holdsMessages INTEGER NOT NULL CHECK (holdsMessages IN (0, 1)),
+                    PRIMARY KEY (conversation, user, lower)
+                ) WITHOUT ROWID, STRICT;
+
+                CREATE TABLE setting (
+                    name TEXT NOT NULL PRIMARY KEY,
+                    value TEXT NOT NULL
                 ) WITHOUT ROWID, STRICT;
 
                 -- user '': everyone.

@@ -30,6 +30,27 @@ extension SQLiteStore {
         }
     }
 
+    /// Pages given back to the system at a time: the writer waits meanwhile.
+    private static let pagesGivenBack = 256
+
+    /// Makes the file smaller by pages that nothing is in any more, a mebibyte at a time.
+    ///
+    /// - Returns: whether there are more.
+    package func giveBackRoom() throws -> Bool {
+        try checkOpen()
+        return try translatingErrors {
+            try pool.writeWithoutTransaction { database in
+                try translatingErrors(on: database, "room could not be given back") {
+                    let free = try Int64.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
+                    guard free > 0 else { return false }
+                    // Each page is a step: the statement must be run to its end.
+                    _ = try Row.fetchAll(database, sql: "PRAGMA incremental_vacuum(\(Self.pagesGivenBack))")
+                    return free > Int64(Self.pagesGivenBack)
+                }
+            }
+        }
+    }
+
     /// How many pages the main file has and may have: where it would grow further, writes fail as on a full disk.
     ///
     /// - Parameter maximum: pages of 4,096 bytes; nil lifts the limit.
@@ -63,11 +84,16 @@ extension SQLiteStore {
     /// How SQLite carries out each statement: tests hold it to seeks.
     package func plans() throws -> [(statement: String, steps: [String])] {
         try readConnection { connection in
-            let filtered = [true, false].map { newestFirst in
-                let filter = MessageFilter(
-                    types: [.text], excludedTypes: [.notice], customTypes: ["a", nil], senders: ["a", "b"],
-                    mentionsMe: true)
-                return Query.messages(newestFirst: newestFirst, where: FilterCondition(filter).sql)
+            let filters: [MessageFilter] = [
+                MessageFilter(types: [.text], excludedTypes: [.notice], customTypes: ["a", nil], senders: ["a", "b"]),
+                .types([.image, .file]), .customTypes(["a"]), .mentionsMe, .hasMedia,
+                .thread(MessageID(high: 0, low: 1)),
+            ]
+            let filtered = filters.flatMap { filter in
+                [true, false].map { newestFirst in
+                    let condition = FilterCondition(filter)
+                    return Query.messages(newestFirst: newestFirst, index: condition.index, where: condition.sql)
+                }
             }
             let kept = Query.allCases.filter { ![.beginRead, .beginWrite, .commit, .rollback].contains($0) }.map(\.sql)
             return try (kept + filtered).map { sql in

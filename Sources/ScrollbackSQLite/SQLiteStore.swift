@@ -83,6 +83,8 @@ package final class SQLiteStore: MessageStore {
         configuration.label = "scrollback"
         configuration.prepareDatabase { database in
             let isReader = database.configuration.readonly
+            // Counts before the first table is made: later the file could not be made smaller without writing all of it anew.
+            if !isReader { try database.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
             let cache = options.cacheMebibytes * 1024 / (isReader ? 8 : 1)
             try database.execute(sql: "PRAGMA cache_size = -\(cache)")
             try database.execute(sql: "PRAGMA temp_store = MEMORY")

@@ -79,23 +79,47 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
             })
     }
 
-    func put(_ hidden: HiddenRow, of user: UserID, in conversation: Int64) throws {
+    func put(_ block: BitBlock, of set: BitSet, in conversation: Int64) throws {
         try connection.run(
-            .putHidden,
+            .putBits,
             bind: {
                 $0.add(conversation)
-                $0.add(user.text)
-                $0.add(hidden)
+                $0.add(set)
+                $0.add(block.index)
+                $0.add(bytesOf: block.words)
             })
     }
 
-    func dropHidden(of user: UserID, in conversation: Int64, throughN n: Int64) throws {
+    func dropBits(_ set: BitSet, of conversation: Int64, below block: Int64) throws {
         try connection.run(
-            .dropHidden,
+            .dropBits,
             bind: {
                 $0.add(conversation)
-                $0.add(user.text)
-                $0.add(n)
+                $0.add(set)
+                $0.add(block)
+            })
+    }
+
+    func put(_ void: VoidRow, of user: UserID?, in conversation: Int64) throws {
+        try connection.run(
+            .putVoid,
+            bind: {
+                $0.add(conversation)
+                $0.add(user?.text ?? "")
+                $0.add(void.places.lowerBound)
+                $0.add(void.places.upperBound)
+                $0.add(void.userRev)
+                $0.add(void.holdsMessages)
+            })
+    }
+
+    func dropVoid(from seq: Seq, of user: UserID?, in conversation: Int64) throws {
+        try connection.run(
+            .dropVoid,
+            bind: {
+                $0.add(conversation)
+                $0.add(user?.text ?? "")
+                $0.add(seq)
             })
     }
 
@@ -110,9 +134,24 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
             })
     }
 
+    func dropMention(of user: UserID?, at seq: Seq, in conversation: Int64) throws {
+        try connection.run(
+            .dropMention,
+            bind: {
+                $0.add(conversation)
+                $0.add(user?.text ?? "")
+                $0.add(seq)
+            })
+    }
+
+    func put(settings: RawJSON) throws {
+        try connection.run(.putSettings, bind: { $0.add(settings.text) })
+    }
+
     func erase(_ conversation: Int64) throws {
         for part: Query in [
-            .eraseMessages, .eraseMentions, .eraseSpans, .eraseHidden, .eraseReaders, .eraseMembers,
+            .eraseMessages, .eraseMentions, .eraseSpans, .eraseBits, .eraseVoids, .eraseRetired, .eraseChanges,
+            .eraseActions, .eraseReaders, .eraseMembers,
         ] {
             try connection.run(part, bind: { $0.add(conversation) })
         }

@@ -58,10 +58,11 @@ package struct Server: Sendable {
         let threads = NIOThreadPool(numberOfThreads: options.readers)
         threads.start()
         let readiness = Readiness()
+        let tidy = Tidying(engine: engine, interval: options.tidyInterval, logger: logger)
         let scope = RequestScope(
             engine: engine, tokens: tokens,
             allowance: options.sendRate.map { SendAllowance(perSecond: $0, burst: options.sendBurst) },
-            readers: threads, metrics: metrics, store: store, readiness: readiness)
+            readers: threads, metrics: metrics, store: store, readiness: readiness, tidy: tidy)
         let sockets = WebSockets(scope: scope, options: options)
         let router = makeRouter(Route.all, scope)
         let scheme = certificates == nil ? "http" : "https"
@@ -83,6 +84,7 @@ package struct Server: Sendable {
         var services = ServiceGroupConfiguration(
             services: [
                 Housekeeping(engine: engine, tokens: tokens, certificates: certificates, logger: logger),
+                tidy,
                 application,
                 Drain(sockets: sockets, readiness: readiness),
             ],

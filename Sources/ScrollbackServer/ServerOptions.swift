@@ -21,6 +21,8 @@ package struct ServerOptions: Sendable {
     package var makesDemo = false
     /// Threads that read the store.
     package var readers = 4
+    /// How often it is looked for messages that were kept long enough.
+    package var tidyInterval = Duration.seconds(60)
 
     package init(directory: URL) {
         self.directory = directory

@@ -15,7 +15,7 @@ package struct HistoryParameters {
 
     package static let names: Set<String> = [
         "before", "after", "around", "from", "to", "cursor", "limit", "beforeLimit", "afterLimit", "sort", "types",
-        "excludedTypes", "customTypes", "senders", "mentionsMe",
+        "excludedTypes", "customTypes", "senders", "mentionsMe", "hasMedia", "thread",
     ]
 
     /// Reads one member of a frame, if it is a parameter: a string, a number, true or false, or a list of strings.
@@ -38,6 +38,18 @@ package struct HistoryParameters {
         return true
     }
 
+    /// As members of a frame or a body.
+    package func write(to writer: inout JSONWriter) {
+        for (name, values) in values.sorted(by: { $0.key < $1.key }) {
+            writer.key(name)
+            switch name {
+            case "limit", "beforeLimit", "afterLimit", "mentionsMe", "hasMedia": writer.value(RawJSON(known: values[0]))
+            case "types", "excludedTypes", "customTypes", "senders": writer.array(values) { $0.value($1) }
+            default: writer.value(values[0])
+            }
+        }
+    }
+
     /// - Throws: `invalid-parameter` naming what is wrong.
     package func query() throws(ChatError) -> HistoryQuery {
         if let cursor = try one("cursor") {
@@ -55,6 +67,8 @@ package struct HistoryParameters {
             for sender in senders { filter.senders?.insert(try UserID(sender, parameter: "senders")) }
         }
         filter.mentionsMe = try flag("mentionsMe") ?? false
+        filter.hasMedia = try flag("hasMedia") ?? false
+        filter.thread = try one("thread").map { (text) throws(ChatError) in try MessageID(text, parameter: "thread") }
         filter = try filter.validated()
         let anchor = try anchor()
         if case .around = anchor, values["limit"] != nil {
@@ -64,30 +78,37 @@ package struct HistoryParameters {
             anchor, limit: try number("limit") ?? 20, sort: try sort() ?? .newestFirst, filter: filter)
     }
 
+    /// At most one of before, after and around; from and to go together, or one of them bounds the other two: back from
+    /// `before` down to `from`.
     private func anchor() throws(ChatError) -> Anchor {
-        let given = ["before", "after", "around", "from"].filter { values[$0] != nil }
+        let given = ["before", "after", "around"].filter { values[$0] != nil }
         guard given.count <= 1 else {
             throw .invalidParameter(given[1], "does not go with \(given[0]): give at most one anchor")
         }
-        guard let name = given.first else {
-            if values["to"] != nil { throw .invalidParameter("from", "is missing: from and to go together") }
-            try refuse(["beforeLimit", "afterLimit"], without: "around")
-            return .before(.latest)
-        }
-        let point = try Self.point(try one(name) ?? "", name)
+        let name = given.first
         if name != "around" { try refuse(["beforeLimit", "afterLimit"], without: "around") }
-        if name != "from", values["to"] != nil {
-            throw .invalidParameter("to", "goes with from only")
-        }
-        switch name {
-        case "before": return .before(point)
-        case "after": return .after(point)
-        case "around":
-            return .around(point, before: try number("beforeLimit") ?? 10, after: try number("afterLimit") ?? 10)
+        let (from, to) = (try point("from"), try point("to"))
+        switch (name, from, to) {
+        case (nil, nil, nil): return .before(.latest)
+        case (nil, let from?, let to?): return .between(from, to)
+        case (nil, _?, nil): throw .invalidParameter("to", "is missing: from and to go together")
+        case (nil, nil, _?): throw .invalidParameter("from", "is missing: from and to go together")
+        case (let name?, _?, _?): throw .invalidParameter("from", "and to do not go with \(name)")
+        case (let name?, _, _?): throw .invalidParameter("to", "goes with from only, not with \(name)")
+        case ("before"?, let from?, nil): return .backward(from: try point("before") ?? .latest, downTo: from)
+        case (let name?, _?, nil) where name != "before":
+            throw .invalidParameter("from", "goes with to or before, not with \(name)")
+        case ("before"?, _, _): return .before(try point("before") ?? .latest)
+        case ("after"?, _, _): return .after(try point("after") ?? .earliest)
         default:
-            guard let end = try one("to") else { throw .invalidParameter("to", "is missing: from and to go together") }
-            return .between(point, try Self.point(end, "to"))
+            return .around(
+                try point("around") ?? .latest, before: try number("beforeLimit") ?? 10,
+                after: try number("afterLimit") ?? 10)
         }
+    }
+
+    private func point(_ name: String) throws(ChatError) -> HistoryPoint? {
+        try one(name).map { (text) throws(ChatError) in try Self.point(text, name) }
     }
 
     private func refuse(_ names: [String], without other: String) throws(ChatError) {
@@ -96,7 +117,7 @@ package struct HistoryParameters {
         }
     }
 
-    static func point(_ text: String, _ parameter: String) throws(ChatError) -> HistoryPoint {
+    package static func point(_ text: String, _ parameter: String) throws(ChatError) -> HistoryPoint {
         switch text {
         case "latest": return .latest
         case "earliest": return .earliest
@@ -199,6 +220,9 @@ extension HistoryQuery {
         case .between(let from, let to):
             values["from"] = [from.text]
             values["to"] = [to.text]
+        case .backward(let from, let to):
+            values["before"] = [from.text]
+            values["from"] = [to.text]
         case .around(let point, let before, let after):
             values["around"] = [point.text]
             values["beforeLimit"] = [String(before)]
@@ -211,6 +235,8 @@ extension HistoryQuery {
         values["customTypes"] = filter.customTypes.map { Self.list($0.map { $0 ?? "" }) }
         values["senders"] = filter.senders.map { Self.list($0.map(\.text)) }
         if filter.mentionsMe { values["mentionsMe"] = ["true"] }
+        if filter.hasMedia { values["hasMedia"] = ["true"] }
+        values["thread"] = filter.thread.map { [$0.description] }
         return HistoryParameters(values)
     }
     /// An element with a comma must not be taken for two where it stands alone, so it comes twice.

@@ -20,6 +20,15 @@ extension Message {
         writer.field("rev", rev)
         attributes.writeMembers(to: &writer)
         writer.field("editedAt", editedAt)
+        writer.field("thread", thread)
+        if let replies {
+            writer.key("replies")
+            replies.write(to: &writer)
+        }
+        if !actions.isEmpty {
+            writer.key("actions")
+            actions.write(to: &writer)
+        }
         if isDeleted { writer.field("deleted", true) }
     }
 
@@ -44,6 +53,9 @@ package struct MessageFields {
     var rev: Int64 = 0
     var attributes = MessageAttributes()
     var editedAt: String?
+    var thread: MessageID?
+    var replies: ReplySummary?
+    var actions: [ActionSummary] = []
 
     package init() {}
 
@@ -60,6 +72,9 @@ package struct MessageFields {
         case "content": content = try value.null() ? nil : value.raw()
         case "rev": rev = try value.integer()
         case "editedAt": editedAt = try value.string()
+        case "thread": thread = try value.messageID("thread")
+        case "replies": replies = try ReplySummary(from: &value)
+        case "actions": actions = try [ActionSummary](from: &value)
         default: if try !attributes.readMember(name, &value) { try value.skip() }
         }
     }
@@ -74,7 +89,8 @@ package struct MessageFields {
             n: try n.required("n"), id: try id.required("id"), timetoken: try timetoken.required("timetoken"),
             epoch: try epoch.required("epoch"), sender: try sender.required("sender"), type: type,
             content: content.map { MessageContent(known: type, json: $0) }, rev: rev, attributes: attributes,
-            editedAt: try editedAt.map { (text) throws(ChatError) in try .init(iso8601: text, parameter: "editedAt") })
+            editedAt: try editedAt.map { (text) throws(ChatError) in try .init(iso8601: text, parameter: "editedAt") },
+            thread: thread, replies: replies, actions: actions)
     }
 
     package func transient() throws(ChatError) -> TransientMessage {

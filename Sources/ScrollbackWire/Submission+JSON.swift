@@ -42,7 +42,7 @@ extension Limits {
         try Self.check(json, name, attributeBytes)
     }
 
-    fileprivate static func check(_ json: RawJSON?, _ name: String, _ limit: Int) throws(ChatError) {
+    static func check(_ json: RawJSON?, _ name: String, _ limit: Int) throws(ChatError) {
         guard let json, json.text.utf8.count > limit else { return }
         throw ChatError(
             .tooLarge, "\(name) must be at most \(limit) bytes of JSON, is \(json.text.utf8.count)", parameter: name,

@@ -20,11 +20,16 @@ extension ConversationHead {
             writer.field("markedUnread", isMarkedUnread)
             writer.field("member", isMember)
             writer.field("userRev", userRev)
+            if !hidden.isEmpty {
+                writer.key("hidden")
+                SeqRangeSet(hidden).write(to: &writer)
+            }
         }
     }
 
     package init(from reader: inout JSONReader) throws(ChatError) {
         var state = LogHeadFields()
+        var hidden = SeqRangeSet()
         var conversation: ConversationID?
         var name: String?
         var avatar: String?
@@ -51,13 +56,15 @@ extension ConversationHead {
             case "markedUnread": isMarkedUnread = try value.bool()
             case "member": isMember = try value.bool()
             case "userRev": userRev = try value.integer()
+            case "hidden": hidden = try SeqRangeSet(from: &value)
             default: if try !state.read(field, &value) { try value.skip() }
             }
         }
         self.init(
             conversation: try conversation.required("conversation"), name: name, avatar: avatar,
             state: try state.state(), unread: unread, mentions: mentions, readSeq: readSeq, lastMessage: lastMessage,
-            isMuted: isMuted, isPinned: isPinned, isMarkedUnread: isMarkedUnread, isMember: isMember, userRev: userRev)
+            isMuted: isMuted, isPinned: isPinned, isMarkedUnread: isMarkedUnread, isMember: isMember, userRev: userRev,
+            hidden: hidden.ranges)
     }
 }
 

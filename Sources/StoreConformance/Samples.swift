@@ -23,6 +23,14 @@ extension MessageRow {
     }
 }
 
+extension ActionRow {
+    static func sample(_ seq: Seq, value: String) -> ActionRow {
+        ActionRow(
+            seq: seq, timetoken: Timetoken(rawValue: 1000 + UInt64(seq)), sender: "alice", type: "reaction",
+            value: value)
+    }
+}
+
 extension ConversationRow {
     static func sample(_ id: ConversationID) -> ConversationRow {
         ConversationRow(id: id, salt: 7, createdAt: Date(timeIntervalSince1970: 1_700_000_000.123))
@@ -62,13 +70,11 @@ extension StoreWriter {
 }
 
 extension StoreReader {
-    /// All runs somebody doesn't count, lowest first.
-    func runs(of user: UserID, in conversation: Int64) throws -> [HiddenRow] {
-        var runs: [HiddenRow] = []
-        while let run = try hidden(of: user, in: conversation, atOrBelowN: (runs.last?.lowerN ?? .max) - 1) {
-            runs.append(run)
+    /// All numbers somebody doesn't count.
+    func numbers(_ set: BitSet, of conversation: Int64) throws -> [Int64] {
+        try bits(set, of: conversation, blocks: 0...1_000_000).flatMap { block in
+            block.range.filter { block.contains($0) }
         }
-        return runs.reversed()
     }
 
     /// A whole log, oldest first.

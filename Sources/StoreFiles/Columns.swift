@@ -47,6 +47,15 @@ package struct Columns {
         return UUID(uuid: start.loadUnaligned(as: uuid_t.self))
     }
 
+    /// A value kept as its bytes; nothing where there are not as many.
+    package mutating func bytes<Value: BitwiseCopyable>(as type: Value.Type) -> Value? {
+        index += 1
+        guard let start = sqlite3_column_blob(statement, index),
+            Int(sqlite3_column_bytes(statement, index)) == MemoryLayout<Value>.size
+        else { return nil }
+        return start.loadUnaligned(as: Value.self)
+    }
+
     /// Whether the next value is NULL, which is then passed over.
     private mutating func nextIsNull() -> Bool {
         guard sqlite3_column_type(statement, index + 1) == SQLITE_NULL else { return false }

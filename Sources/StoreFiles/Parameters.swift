@@ -61,6 +61,14 @@ package struct Parameters {
         }
     }
 
+    /// A value as its bytes.
+    package mutating func add(bytesOf value: some BitwiseCopyable) {
+        index += 1
+        withUnsafeBytes(of: value) {
+            _ = sqlite3_bind_blob(statement, index, $0.baseAddress, CInt($0.count), Self.copied)
+        }
+    }
+
     private mutating func addNull() {
         index += 1
         sqlite3_bind_null(statement, index)

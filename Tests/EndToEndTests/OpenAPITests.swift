@@ -98,6 +98,8 @@ import Testing
         case ("result", "send"): return ["SendResultFrame"]
         case ("result", "history"): return ["PageFrame"]
         case ("result", "read"): return ["ReadResultFrame"]
+        case ("result", "refresh"): return ["RefreshedFrame"]
+        case ("result", "counts"): return ["CountsFrame"]
         case ("result", "sync"): return ["SyncWindowFrame", "SyncLogsFrame"]
         case ("head", _): return ["Head"]
         case ("log", _): return ["LogSync"]

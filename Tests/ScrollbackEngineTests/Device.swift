@@ -59,6 +59,8 @@ final class InterruptingStore: MessageStore {
     var moved: Int64 { get throws { base.moved } }
     var newest: Timetoken { get throws { base.newest } }
 
+    func giveBackRoom() -> Bool { false }
+
     func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer {
         let answer = try base.read(body)
         let due: (@Sendable () throws -> Void)? = interruption.withLock { interruption in

@@ -101,6 +101,72 @@ final class World: Sendable {
         return try done { engine.read(id, seq: seq, epoch: epoch, by: Caller(user: user), completion: $0) }
     }
 
+    // MARK: Changing
+
+    @discardableResult
+    func edit(
+        _ id: MessageID, in conversation: ConversationID, _ text: String, mentions: MessageEdit.Change<Mentions> = .keep,
+        operation: MessageID? = nil, by caller: Caller
+    ) throws -> Message {
+        try done {
+            engine.edit(
+                id, in: conversation, MessageEdit(.text(text), mentions: mentions), operation: operation, by: caller,
+                completion: $0)
+        }
+    }
+
+    @discardableResult
+    func delete(_ id: MessageID, in conversation: ConversationID, by caller: Caller) throws -> Message {
+        try done { engine.delete(id, in: conversation, by: caller, completion: $0) }
+    }
+
+    @discardableResult
+    func delete(_ ids: [MessageID], in conversation: ConversationID, by caller: Caller) throws -> Int {
+        try done { engine.delete(ids, in: conversation, by: caller, completion: $0) }
+    }
+
+    @discardableResult
+    func hide(_ ids: [MessageID], in conversation: ConversationID, by user: UserID) throws -> Int {
+        try done { engine.hide(ids, in: conversation, by: Caller(user: user), completion: $0) }
+    }
+
+    @discardableResult
+    func delete(
+        _ range: DeleteRange, of conversation: ConversationID, operation: MessageID? = nil, by caller: Caller = admin
+    ) throws -> Int64 {
+        try done { engine.delete(range, of: conversation, operation: operation, by: caller, completion: $0) }
+    }
+
+    @discardableResult
+    func clear(_ id: ConversationID, through seq: Seq, by user: UserID) throws -> ReadSummary {
+        let epoch = try head(id, user).state.epoch
+        return try done { engine.clear(id, through: seq, epoch: epoch, by: Caller(user: user), completion: $0) }
+    }
+
+    @discardableResult
+    func react(
+        _ value: String, to id: MessageID, in conversation: ConversationID, operation: MessageID? = nil,
+        by caller: Caller
+    ) throws -> MessageAction {
+        try done {
+            engine.addAction(
+                to: id, in: conversation, type: "reaction", value: value, operation: operation, by: caller,
+                completion: $0)
+        }
+    }
+
+    func unreact(_ action: MessageAction, in conversation: ConversationID, by caller: Caller) throws {
+        try done {
+            engine.removeAction(
+                from: action.message, at: action.timetoken, in: conversation, by: caller, completion: $0)
+        }
+    }
+
+    @discardableResult
+    func set(_ change: @escaping @Sendable (inout ServerSettings) -> Void) throws -> ServerSettings {
+        try done { engine.putSettings(by: Self.admin, completion: $0, change) }
+    }
+
     @discardableResult
     func importHistory(
         _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller = admin
@@ -222,6 +288,5 @@ func refusal(_ body: () throws -> Void, sourceLocation: SourceLocation = #_sourc
 }
 
 extension MessageType {
-    static let image = MessageType(rawValue: "image")
     static let poll = MessageType(rawValue: "app:poll")
 }

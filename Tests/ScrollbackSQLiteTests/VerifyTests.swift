@@ -87,7 +87,10 @@ struct Damage: Sendable, CustomTestStringConvertible {
             finding: "message 6 has the time"),
         Damage(sql: "UPDATE conversation SET n = 9", finding: "the running number is 9, and the newest message's 10"),
         Damage(sql: "UPDATE conversation SET timetoken = timetoken + 1", finding: "the newest time is"),
-        Damage(sql: "UPDATE conversation SET firstSeq = 2", finding: "lies below the first place"),
+        Damage(sql: "UPDATE conversation SET firstSeq = 2, sweptSeq = 2", finding: "lies below the first place"),
+        Damage(
+            sql: "UPDATE conversation SET firstSeq = 2",
+            finding: "the running number below the floor is 0, and the message's there 1"),
         Damage(sql: "UPDATE message SET id = x'00' WHERE seq = 3", finding: "id is not sixteen bytes"),
         Damage(sql: "UPDATE member SET readN = 3 WHERE user = 'bob'", finding: "bob's read number"),
         Damage(
@@ -100,20 +103,18 @@ struct Damage: Sendable, CustomTestStringConvertible {
             sql: #"UPDATE span SET joined = 5, "left" = 4 WHERE user = 'alice'"#,
             finding: "alice's membership from 5 ended before, at 4"),
         Damage(
-            sql: "UPDATE hidden SET lowerSeq = 2, lowerN = 1 WHERE user = 'alice' AND lowerSeq = 3",
-            finding: "alice's own run 2 to 3 has messages of others"),
+            sql: "UPDATE bits SET words = zeroblob(128) WHERE kind = 2 AND user = 'alice'",
+            finding: "whether alice counts message 3"),
         Damage(
-            sql: "UPDATE hidden SET upperN = upperN + 1 WHERE user = 'alice' AND lowerSeq = 3",
-            finding: "alice's own run 3 to 3 has the numbers 2 to 4, and the log 2 to 3"),
+            sql: "UPDATE bits SET words = x'\(String(repeating: "FF", count: 128))' WHERE kind = 2 AND user = 'alice'",
+            finding: "whether alice counts message 1"),
         Damage(
-            sql: "INSERT INTO hidden VALUES (1, 'alice', 3, 6, 1, 4, 6)",
-            finding: "alice's own run 6 to 6 begins before"),
-        Damage(
-            sql: "UPDATE hidden SET upperSeq = 11 WHERE user = 'alice' AND lowerSeq = 9",
-            finding: "alice's own run 9 to 11 is not a run of this log"),
-        Damage(
-            sql: "UPDATE hidden SET below = 5 WHERE user = 'alice' AND lowerSeq = 6",
-            finding: "below alice's own run 6 to 6 lie 1, and it says 5"),
+            sql: "INSERT INTO bits VALUES (1, 1, '', 0, x'10\(String(repeating: "00", count: 127))')",
+            finding: "whether message 4 was deleted"),
+        Damage(sql: "UPDATE message SET content = NULL WHERE seq = 4", finding: "whether message 4 was deleted"),
+        Damage(sql: "INSERT INTO change VALUES (1, 2, 0, 1, 1, 0, NULL, 0, 0)", finding: "change 2 comes after 0"),
+        Damage(sql: "UPDATE conversation SET rev = 3", finding: "the newest change is 3"),
+        Damage(sql: "UPDATE message SET rev = 1 WHERE seq = 2", finding: "message 2 was changed by 1, above 0"),
         Damage(sql: "UPDATE mention SET seq = 12", finding: "a mention points at message 12, which is not there"),
         Damage(sql: "UPDATE mention SET sender = 'carol'", finding: "the mention at 5 says it was sent by carol"),
         Damage(sql: "DELETE FROM conversation", finding: "has rows of a conversation 1 that is not there"),

@@ -26,6 +26,12 @@ enum Sample {
         content: MessageContent(known: poll, json: RawJSON(known: #"{ "q":"?" , "n":1e2}"#)),
         rev: 7, attributes: attributes, editedAt: Date(timeIntervalSince1970: 1_795_255_260.5))
 
+    static let operation = MessageID(high: 0x0198_F3C2_7C1E_7000, low: 0x8000_0123_4567_89AC)
+    static let annotatedMessage = Message(
+        conversation: .group("swift"), seq: 12, n: 11, id: id, timetoken: time, epoch: epoch, sender: "alice",
+        type: .text, content: .text("hi"), rev: 9, thread: operation,
+        replies: ReplySummary(count: 3, lastReplyAt: time),
+        actions: [ActionSummary(type: "reaction", value: "👍🏽", count: 2, senders: ["bob", "غرفة"])])
     static let deletedMessage = Message(
         conversation: .direct("bob"), seq: 3, n: 2, id: id, timetoken: time, epoch: epoch, sender: "alice", type: .text,
         content: nil, rev: 9)
@@ -167,6 +173,37 @@ struct Golden: CustomStringConvertible, Sendable {
         request(
             "history-cursor", .history(.group("swift"), HistoryQuery(.cursor(.init(rawValue: "b2xkZXI")), limit: 50))),
         request("read", .read(.direct("bob"), seq: 9, epoch: Sample.epoch)),
+        request(
+            "history-backward",
+            .history(.group("swift"), HistoryQuery(.backward(from: .latest, downTo: .seq(4)), filter: .hasMedia))),
+        request("history-thread", .history(.group("swift"), HistoryQuery(filter: .thread(Sample.id)))),
+        request(
+            "edit",
+            .edit(
+                .group("swift"), Sample.id,
+                MessageEdit(
+                    .text("hi there"), mentions: .set(.users(["bob"])), metadata: .remove, customType: .set("later")),
+                operation: Sample.operation)),
+        request("delete", .delete(.group("swift"), [Sample.id], forMe: false)),
+        request("delete-for-me", .delete(.direct("bob"), [Sample.id, Sample.operation], forMe: true)),
+        request(
+            "action",
+            .addAction(.group("swift"), Sample.id, type: "reaction", value: "👍🏽", operation: Sample.operation)),
+        request(
+            "removeAction", .removeAction(.group("swift"), Sample.id, Sample.time, operation: Sample.operation)),
+        request("actions", .actions(.group("swift"), Sample.id, after: Sample.time, limit: 50)),
+        request("actions-all", .actions(.group("swift"), nil, after: nil, limit: 20)),
+        request("clear", .clear(.direct("bob"), seq: 9, epoch: Sample.epoch)),
+        request(
+            "fetch", .fetch(FetchQuery([(.group("swift"), nil), (.direct("bob"), nil)], anchor: .before(.seq(9))))),
+        request(
+            "fetch-on",
+            .fetch(
+                FetchQuery(
+                    [(.group("swift"), HistoryCursor(rawValue: "b2xkZXI"))], limit: 10, sort: .newestFirst,
+                    includesActions: true))),
+        request("counts", .counts([(.group("swift"), Sample.time)])),
+        request("refresh", .refresh([MessageReference(Sample.id, in: .direct("bob"))])),
         request("sync", .syncWindow(cursor: nil, limit: 50)),
         request("sync-on", .syncWindow(cursor: "k.1.2", limit: 100)),
         request("sync-logs", .syncLogs(Sample.positions)),
@@ -203,6 +240,19 @@ struct Golden: CustomStringConvertible, Sendable {
         result(
             "sync", HeadWindow(heads: [Sample.head], cursor: "k.1.2", isDone: true), { $1.writeMembers(to: &$0) },
             { (r) throws(ChatError) in try HeadWindow(from: &r) }),
+        result(
+            "refresh",
+            [
+                (MessageReference(Sample.id, in: Sample.message.conversation), .success(Sample.message)),
+                (
+                    MessageReference(Sample.operation, in: .direct("bob")),
+                    .failure(ChatError(.unknownMessage, "there is no such message"))
+                ),
+            ], { Refreshed.write($1, to: &$0) }, { (r) throws(ChatError) in try Refreshed.read(&r) }),
+        result(
+            "counts",
+            [(.group("swift"), .success(12)), (.group("x"), .failure(ChatError(.unknownConversation, "none")))],
+            { MessageCounts.write($1, to: &$0) }, { (r) throws(ChatError) in try MessageCounts.read(&r) }),
     ]
 
     static let events: [Golden] = [
@@ -211,7 +261,12 @@ struct Golden: CustomStringConvertible, Sendable {
         event("changed", .changed(.group("swift"), Sample.epoch, .message(Sample.deletedMessage))),
         event("changed-removed", .changed(.group("swift"), Sample.epoch, .removed(5...9, rev: 10))),
         event("changed-invisible", .changed(.group("swift"), Sample.epoch, .invisible(rev: 11))),
-        event("head", .head(.community("city", channel: "general"), Sample.epoch, seq: 12, n: 11, rev: 4)),
+        event("head", .head(.community("city", channel: "general"), Sample.epoch, seq: 12, n: 11, rev: 4, floor: nil)),
+        event(
+            "head-floor",
+            .head(.community("city", channel: "general"), Sample.epoch, seq: 12, n: 11, rev: 4, floor: 7)),
+        event("hidden", .hidden(.direct("bob"), Sample.epoch, [1...4, 9...9])),
+        event("changed-annotated", .changed(.group("swift"), Sample.epoch, .message(Sample.annotatedMessage))),
         event("read", .read(.direct("bob"), Sample.summary)),
         event("peer-read", .peerRead(.direct("bob"), "bob", 9)),
         event("conversation", .conversation(.group("swift"), isDeleted: false)),

@@ -12,6 +12,8 @@ struct ToleranceTests {
 
     @Test("Fields that this version does not know are ignored, in every object of every frame", arguments: Golden.all)
     func unknownFields(_ golden: Golden) throws {
+        // Members that are names of conversations must be that.
+        guard !["client-fetch-on", "client-counts", "result-counts"].contains(golden.name) else { return }
         let plain = try JSONSerialization.jsonObject(with: Data(golden.bytes))
         let spiced = try JSONSerialization.data(withJSONObject: Self.spice(plain))
         let bytes = try golden.recode(Array(spiced))
@@ -92,6 +94,8 @@ struct ToleranceTests {
         "voids", "messages", "heads", "done", "name", "avatar", "unread", "readSeq", "lastMessage", "muted", "pinned",
         "markedUnread", "member", "userRev", "changes", "changedThrough", "mustRefetch", "error", "message", "removed",
         "profile", "change", "content", "positions", "user", "seq",
+        "from", "to", "hasMedia", "thread", "replies", "actions", "for", "conversations", "cursors", "include", "matched",
+        "notMatched", "counts", "errors", "group:swift", "group:x",
     ]
     /// Where leaving out what is optional elsewhere is refused.
     private static let required: [String: Set<String>] = [
@@ -103,12 +107,15 @@ struct ToleranceTests {
         "event-read": ["readSeq", "unread", "mentions", "seq", "rev", "userRev"], "event-peer-read": ["readSeq"],
         "event-member": ["user"], "event-member-left": ["user"], "event-user": ["profile", "user"],
         "server-welcome": ["user"], "result-read": ["readSeq", "unread", "mentions", "seq", "rev", "userRev"],
-        "position": ["seq"], "profile": ["user"],
+        "position": ["seq"], "profile": ["user"], "client-clear": ["seq"], "event-head-floor": ["seq", "rev"],
+        "event-changed-annotated": ["change", "seq"], "result-refresh": ["error"],
+        "client-subscribe": ["conversations"], "client-unsubscribe": ["conversations"],
     ]
     /// Where what is required elsewhere may be left out.
     private static let optionalThere: Set<String> = [
         "event-message.conversation", "event-transient.conversation", "event-resync-one.conversation",
-        "server-error.ref",
+        "server-error.ref", "client-actions.id", "event-head-floor.firstSeq", "client-edit.edit.type",
+        "result-refresh.notMatched.error.type", "result-counts.errors.group:x.type",
         "problem.type", "log-sync-refused.error.type",
     ]
     /// Where another field is named than the one that is missing or wrong.
@@ -150,6 +157,8 @@ struct ToleranceTests {
         try forEachField(of: golden) { path, key in
             guard !Self.anything.contains(key) else { return }
             let value = try Self.value(golden, path, key)
+            // What is null is taken away, whatever it was.
+            guard !(value is NSNull) else { return }
             let isScalar = !(value is Object) && !(value is [Any])
             // A history's lists may be given as texts too.
             let mayBeText = golden.name.hasPrefix("client-history") && value is [Any]

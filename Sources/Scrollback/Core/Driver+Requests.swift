@@ -80,7 +80,7 @@ extension Driver {
     private func happened(_ event: ServerEvent) async {
         do {
             switch event {
-            case .message, .changed, .head: break  // Taken as live events before.
+            case .message, .changed, .head, .hidden: break  // Taken as live events before.
             case .transient(let message):
                 if heard.isNew(message.id, now: now) { core.events.send(.transient(message)) }
             case .read(let id, let summary):
@@ -157,9 +157,10 @@ extension ServerFrame {
         switch event {
         case .message(let message): return .message(message)
         case .changed(let id, let epoch, let change): return .changed(id, epoch, change)
-        case .head(let id, let epoch, let seq, let n, let rev):
-            // View and floor are the device's own: the event does not speak of them.
-            return .head(id, LogHead(epoch: epoch, view: 0, head: seq, firstSeq: 1, n: n, rev: rev))
+        case .head(let id, let epoch, let seq, let n, let rev, let floor):
+            // The view is the device's own: the event does not speak of it.
+            return .head(id, LogHead(epoch: epoch, view: 0, head: seq, firstSeq: floor ?? 1, n: n, rev: rev))
+        case .hidden(let id, let epoch, let places): return .hidden(id, epoch, places)
         default: return nil
         }
     }

@@ -32,6 +32,14 @@ struct LocalRun: Sendable {
                 return
             }
             try readNewer(from: place.oldestNewer, to: nil, limit: query.limit, query.filter, log, reader)
+        case .backward(let from, let to):
+            guard let log, let first = try place(from, &unknownPoint), let end = try place(to, &unknownPoint) else {
+                unknownPoint = unknownPoint ?? from
+                return
+            }
+            try readOlder(
+                from: first.newestOlder, downTo: end.newestOlder + 1, limit: query.limit, query.filter, log, reader)
+            newer = nil
         case .between(let from, let to):
             guard let log, let first = try place(from, &unknownPoint), let end = try place(to, &unknownPoint) else {
                 unknownPoint = unknownPoint ?? from
@@ -50,10 +58,10 @@ struct LocalRun: Sendable {
     }
 
     private mutating func readOlder(
-        from top: Seq, limit: Int, _ filter: MessageFilter, _ log: LocalLog,
+        from top: Seq, downTo end: Seq? = nil, limit: Int, _ filter: MessageFilter, _ log: LocalLog,
         _ reader: LocalReader
     ) throws {
-        let page = try reader.older(from: top, limit: limit, filter: filter, in: log)
+        let page = try reader.older(from: top, downTo: end, limit: limit, filter: filter, in: log)
         messages.insert(contentsOf: page.messages.reversed(), at: 0)
         older = page.older
         newer = newer ?? page.newer
@@ -104,11 +112,16 @@ struct LocalRun: Sendable {
     func page(_ query: HistoryQuery) -> HistoryPage {
         HistoryPage(
             messages: query.sort == .oldestFirst ? messages : messages.reversed(),
-            older: older.map { .before(.seq($0 + 1)) }, newer: newer.map { Self.newer(from: $0, query.anchor) },
+            older: older.map { Self.older(from: $0, query.anchor) }, newer: newer.map { Self.newer(from: $0, query.anchor) },
             shortfall: nil, gap: gap?.gap)
     }
 
     /// What goes on at a place, as far as the question went.
+    private static func older(from seq: Seq, _ anchor: Anchor) -> Anchor {
+        if case .backward(_, let end) = anchor { return .backward(from: .seq(seq + 1), downTo: end) }
+        return .before(.seq(seq + 1))
+    }
+
     private static func newer(from seq: Seq, _ anchor: Anchor) -> Anchor {
         if case .between(_, let end) = anchor { return .between(.seq(seq), end) }
         return seq > 1 ? .after(.seq(seq - 1)) : .earliest

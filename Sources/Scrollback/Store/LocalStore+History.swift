@@ -88,23 +88,26 @@ extension LocalReader {
         return LocalPlace(newestOlder: older, oldestNewer: newer)
     }
 
-    /// Messages at or below a place, to older; it ends before the first gap.
-    package func older(from top: Seq, limit: Int, filter: MessageFilter, in local: LocalLog) throws -> LocalPage {
+    /// Messages at or below a place, to older, as far as `end`; it ends before the first gap.
+    package func older(
+        from top: Seq, downTo end: Seq? = nil, limit: Int, filter: MessageFilter, in local: LocalLog
+    ) throws -> LocalPage {
         let log = local.state
         let top = min(top, log.head)
-        let gap = log.gaps.last(atOrBelow: top)
-        let bottom = max(log.firstSeq, (gap?.upperBound ?? 0) + 1)
+        let last = max(log.firstSeq, end ?? log.firstSeq)
+        let gap = log.gaps.last(atOrBelow: top).flatMap { $0.upperBound >= last ? $0 : nil }
+        let bottom = max(last, (gap?.upperBound ?? 0) + 1)
         guard top >= bottom, limit > 0 else {
-            let isWhole = top < log.firstSeq || limit == 0
+            let isWhole = top < last || limit == 0
             return LocalPage(
-                messages: [], gap: isWhole ? nil : gap, older: top >= log.firstSeq ? top : nil, newer: nil,
+                messages: [], gap: isWhole ? nil : gap, older: top >= last ? top : nil, newer: nil,
                 epoch: log.epoch)
         }
         let rows = try messages(in: local, bottom...top, newestFirst: true, limit: limit, filter: filter)
         let isFull = rows.count == limit
         let lower = isFull ? rows[limit - 1].seq : bottom
         return LocalPage(
-            messages: rows, gap: isFull ? nil : gap, older: lower > log.firstSeq ? lower - 1 : nil,
+            messages: rows, gap: isFull ? nil : gap, older: lower > last ? lower - 1 : nil,
             newer: top < log.head ? top + 1 : nil, epoch: log.epoch)
     }
 

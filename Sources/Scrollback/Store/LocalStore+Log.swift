@@ -129,6 +129,10 @@ extension LocalWriter {
                 edit.needsSync = log.state?.isBehind ?? false
                 edits.append(edit)
             }
+            if !head.hidden.isEmpty, var state = log.state {
+                edits.append(state.apply(hidden: head.hidden, in: head.state.epoch))
+                log.state = state
+            }
             if let last = head.lastMessage, var state = log.state {
                 edits.append(state.apply(message: last, readAt: head.state.rev))
                 log.state = state
@@ -147,9 +151,13 @@ extension LocalWriter {
             log.state = state
         case .live(.head(_, var head)):
             head.view = log.state?.view ?? 0
-            head.firstSeq = log.state?.firstSeq ?? 1
+            head.firstSeq = max(head.firstSeq, log.state?.firstSeq ?? 1)
             var state = log.state ?? LogState(adopting: head)
             edits.append(state.apply(head: head))
+            log.state = state
+        case .live(.hidden(_, let epoch, let places)):
+            guard var state = log.state else { break }
+            edits.append(state.apply(hidden: places, in: epoch))
             log.state = state
         case .live(.changed(_, let epoch, let change)):
             // Of a log that is not known nothing can be out of date.
@@ -229,7 +237,7 @@ extension LocalWriter {
             skips = try count(message, number: log.number)
         case .live(.head(_, let head)):
             try advance(toHead: head, number: log.number)
-        case .live(.changed), .page, .sync: break
+        case .live(.changed), .live(.hidden), .page, .sync: break
         }
         let touchesEnd = edits.contains { !$0.upserts.isEmpty || !$0.erased.isEmpty || $0.erasesEverything }
         if touchesEnd { try refreshLast(log.number) }

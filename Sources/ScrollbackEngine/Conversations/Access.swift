@@ -14,6 +14,7 @@ package struct Caller: Hashable, Sendable {
 
 /// What one reader may see of one conversation: found anew for every request, from the same snapshot the request reads.
 package struct Access {
+    package let reader: UserID
     package let conversation: ConversationRow
     /// The reader's own row; a community channel's, which may be absent though they are a member.
     package let member: MemberRow?
@@ -26,6 +27,8 @@ package struct Access {
     package let baseN: Int64
     /// The newest place when they joined last: what lies at or below it was never unread for them.
     package let joinSeq: Seq
+    /// Every message above this place is theirs to see, as long as nothing is taken from them.
+    package let seesAllAbove: Seq
 
     /// - Throws: `unknown-conversation` when it does not exist or the reader may not see it: the two do not differ.
     package init(
@@ -49,6 +52,7 @@ package struct Access {
                 || required == .member && standing.hasBeenMember
         else { throw Access.unknown(row.id) }
 
+        reader = caller.user
         conversation = row
         member = standing.row
         role = standing.role
@@ -63,6 +67,10 @@ package struct Access {
                 visible.insert((span.lower + 1)...(span.upper ?? row.head))
             }
         }
+        if row.hasVoids { for void in try store.voids(of: nil, in: row.number) { visible.remove(void.places) } }
+        if member?.hasVoids == true {
+            for void in try store.voids(of: caller.user, in: row.number) { visible.remove(void.places) }
+        }
         let floor = max(row.firstSeq, (member?.clearSeq ?? 0) + 1)
         self.visible = floor <= row.head ? visible.clipped(to: floor...row.head) : SeqRangeSet()
 
@@ -70,13 +78,15 @@ package struct Access {
         // Where they left, though they may see nothing just before it: a head never goes back.
         let head = isFollowing ? row.head : min(row.head, standing.spans.compactMap(\.upper).max() ?? 0)
         let headN =
-            head == row.head ? row.n : try store.message(atOrBelow: head, in: row.number)?.n ?? row.floorN
+            head == row.head ? row.n : try store.place(atOrBelow: head, in: row.number)?.n ?? row.floorN
         state = LogHead(
             epoch: row.epoch(in: generation), view: row.view + (member?.view ?? 0) + (standing.communityView),
             head: head,
             firstSeq: self.visible.lowest ?? head + 1, n: headN, rev: row.rev)
         let joined = try standing.join(in: row, store)
         joinSeq = joined.seq
+        let seesAll = seesWithoutStanding || row.visibility == .everything
+        seesAllAbove = seesAll ? 0 : isFollowing ? standing.spans.first { $0.upper == nil }?.lower ?? 0 : .max
         baseN = max(row.floorN, joined.n, member?.readN ?? 0, member?.clearN ?? 0)
     }
 

@@ -6,6 +6,18 @@ package enum Action: String, CaseIterable, Sendable {
     /// Read history, and hear what is said.
     case read
     case send
+    /// Change one's own message.
+    case editOwn
+    /// Change somebody else's message.
+    case editOthers
+    /// Delete one's own message for everyone.
+    case recall
+    /// Delete somebody else's message for everyone.
+    case deleteOthers
+    /// Delete whole ranges of history for everyone.
+    case deleteHistory
+    /// Attach a reaction or another action to a message.
+    case act
     case listMembers
     /// Put somebody in.
     case addMember
@@ -66,6 +78,12 @@ package struct Permissions: Hashable, Sendable {
         .create: [.direct: .anyone, .group: .anyone, .community: .admin, .room: .admin, .system: .admin],
         .read: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .member],
         .send: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin],
+        .editOwn: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin],
+        .editOthers: [.direct: .admin, .group: .admin, .community: .admin, .room: .admin, .system: .admin],
+        .recall: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin],
+        .deleteOthers: [.direct: .admin, .group: .moderator, .community: .moderator, .room: .admin, .system: .admin],
+        .deleteHistory: [.direct: .admin, .group: .admin, .community: .admin, .room: .admin, .system: .admin],
+        .act: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .member],
         .listMembers: [.direct: .member, .group: .member, .community: .member, .room: .nobody, .system: .member],
         .addMember: [.direct: .nobody, .group: .moderator, .community: .moderator, .room: .nobody, .system: .nobody],
         .removeMember: [

@@ -12,7 +12,10 @@ package struct Unread: Hashable, Sendable {
         let row = access.conversation
         guard row.id.kind.traits.hasRecents, access.role != nil else { return }
         let base = access.baseN
-        messages = max(0, access.state.n - base - (try store.hiddenCount(of: user, in: row.number, above: base)))
+        messages = access.state.n - base
+        if messages > 0 {
+            messages -= try store.uncounted(by: user, in: row.number, numbers: base + 1...access.state.n)
+        }
         mentions = Int64(
             try store.mentions(of: user, in: row.number, above: access.readPosition)
                 .count { access.visible.contains($0) })
@@ -20,14 +23,37 @@ package struct Unread: Hashable, Sendable {
 }
 
 extension StoreReader {
-    /// How many messages above a running number somebody doesn't count: two sums, however many runs there are.
-    func hiddenCount(of user: UserID, in conversation: Int64, above n: Int64) throws -> Int64 {
-        guard let last = try lastHidden(of: user, in: conversation), last.upperN > n,
-            // Where all runs up to there were forgotten the lowest that is left knows what they held.
-            let first = try hidden(of: user, in: conversation, atOrBelowN: n)
-                ?? firstHidden(of: user, in: conversation)
-        else { return 0 }
-        return last.sum() - first.sum(through: n)
+    /// How many of these running numbers somebody does not count: what is removed for everyone, their own, and what they
+    /// deleted for themselves, each once.
+    func uncounted(by user: UserID, in conversation: Int64, numbers: ClosedRange<Int64>) throws -> Int64 {
+        try uncountedBlocks(of: user, in: conversation, numbers: numbers).values
+            .reduce(0) { $0 + $1.count(in: numbers) }
+    }
+
+    /// The lowest of these running numbers that somebody counts.
+    func firstCounted(by user: UserID, in conversation: Int64, numbers: ClosedRange<Int64>) throws -> Int64? {
+        let blocks = try uncountedBlocks(of: user, in: conversation, numbers: numbers)
+        var number = numbers.lowerBound
+        while number <= numbers.upperBound {
+            let index = BitBlock.index(of: number)
+            guard let block = blocks[index] else { return number }
+            if let found = block.firstMissing(atOrAbove: number) { return found <= numbers.upperBound ? found : nil }
+            number = (index + 1) * BitBlock.width
+        }
+        return nil
+    }
+
+    private func uncountedBlocks(
+        of user: UserID, in conversation: Int64, numbers: ClosedRange<Int64>
+    ) throws -> [Int64: BitBlock] {
+        let wanted = BitBlock.index(of: numbers.lowerBound)...BitBlock.index(of: numbers.upperBound)
+        var blocks: [Int64: BitBlock] = [:]
+        for set in [BitSet.removed, .uncounted(user)] {
+            for block in try bits(set, of: conversation, blocks: wanted) {
+                blocks[block.index] = blocks[block.index]?.union(block) ?? block
+            }
+        }
+        return blocks
     }
 }
 
@@ -77,8 +103,9 @@ extension Transaction {
         if seq > member.readSeq {
             member.readSeq = seq
             member.readN = try max(
-                member.readN, store.message(atOrBelow: seq, in: row.number)?.n ?? row.floorN)
-            try store.dropHidden(of: user, in: row.number, throughN: member.readN)
+                member.readN, store.place(atOrBelow: seq, in: row.number)?.n ?? row.floorN)
+            try store.dropBits(
+                .uncounted(user), of: row.number, below: BitBlock.index(of: member.readN + 1))
         }
         member.isMarkedUnread = false
         member.userRev = try advanceRev(of: user)

@@ -9,10 +9,12 @@ package struct ConversationSettings: Hashable, Sendable {
     package var visibility: HistoryVisibility?
     package var isPrivate: Bool?
     package var members: [UserID]
+    /// How long messages are kept; `.some(nil)` for as the server's setting says.
+    package var retention: RetentionPolicy??
 
     package init(
         name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil, visibility: HistoryVisibility? = nil,
-        isPrivate: Bool? = nil, members: [UserID] = []
+        isPrivate: Bool? = nil, members: [UserID] = [], retention: RetentionPolicy?? = nil
     ) {
         self.name = name
         self.avatar = avatar
@@ -20,6 +22,7 @@ package struct ConversationSettings: Hashable, Sendable {
         self.visibility = visibility
         self.isPrivate = isPrivate
         self.members = members
+        self.retention = retention
     }
 }
 
@@ -84,8 +87,12 @@ extension Transaction {
         }
         if let visibility = settings.visibility, visibility != row.visibility {
             row.visibility = visibility
-            if !isNew { row.view += 1 }
+            if !isNew {
+                row.view += 1
+                if visibility == .sinceJoin { publish(.narrowed(id, head: row.head)) }
+            }
         }
+        row.retention = settings.retention.map { $0?.stored } ?? row.retention
         row = try put(row)
         if isNew {
             try admitFirst(settings.members, to: row, by: caller)
@@ -98,6 +105,7 @@ extension Transaction {
     /// Refuses settings that make no sense for a conversation, before anything is changed.
     private func check(_ settings: ConversationSettings, for id: ConversationID) throws {
         let isChannel = id.kind == .community && !id.isCommunityItself
+        if case .some(.some(let retention)) = settings.retention { _ = try retention.validated() }
         guard isChannel || settings.isPrivate != true else {
             throw ChatError.invalidParameter("private", "is a setting of a community's channels")
         }
@@ -172,6 +180,10 @@ extension Transaction {
         row.n = 0
         row.firstSeq = 1
         row.floorN = 0
+        row.floorTime = Timetoken(rawValue: 0)
+        row.sweptSeq = 1
+        row.changeFloor = row.rev
+        row.hasVoids = false
         try put(row)
         publish(.conversationDeleted(row.id))
     }

@@ -10,7 +10,7 @@ struct PageCursor {
     var direction: Direction
     /// Older goes on below it, newer above it.
     var seq: Seq
-    /// Newer stops before it.
+    /// Newer stops before it, older at it.
     var end: Seq?
     var epoch: Epoch
     var sort: Sort
@@ -95,6 +95,8 @@ extension MessageFilter {
             list("customTypes", customTypes?.map { $0 ?? "" })
             list("senders", senders?.map(\.text))
             if mentionsMe { writer.field("mentionsMe", true) }
+            if hasMedia { writer.field("hasMedia", true) }
+            writer.field("thread", thread)
         }
     }
 
@@ -113,6 +115,8 @@ extension MessageFilter {
             case "customTypes": filter.customTypes = Set(try list(&value).map { $0.isEmpty ? nil : $0 })
             case "senders": filter.senders = Set(try list(&value).map { UserID(known: $0) })
             case "mentionsMe": filter.mentionsMe = try value.bool()
+            case "hasMedia": filter.hasMedia = try value.bool()
+            case "thread": filter.thread = try MessageID(try value.string(), parameter: "thread")
             default: try value.skip()
             }
         }

@@ -10,13 +10,15 @@ extension Engine {
         let log = id.log.absolute(for: caller.user)
         return try store.read { store in
             let access = try access(to: log, for: caller, in: store)
-            return try Self.page(query, access, store, reader: caller.user)
+            var room = PageRoom(messages: query.limit)
+            return try Self.page(query, access, store, reader: caller.user, room: &room)
         }
     }
 
-    static func page(_ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID) throws
-        -> LogPage
-    {
+    /// - Parameter room: for as many messages as the question's limit; `around` brings its own.
+    static func page(
+        _ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID, room: inout PageRoom
+    ) throws -> LogPage {
         var query = query
         var cursor: PageCursor?
         if case .cursor(let text) = query.anchor {
@@ -30,12 +32,11 @@ extension Engine {
             cursor = read
         }
         let pages = PageReader(access: access, store: store, reader: reader, sort: query.sort, filter: query.filter)
-        var room = PageRoom(messages: query.limit)
         switch query.anchor {
         case .cursor:
             guard let cursor else { throw ChatError.invalidParameter("cursor", "must be one that a page gave") }
             return switch cursor.direction {
-            case .older: try pages.older(than: cursor.seq, &room)
+            case .older: try pages.older(than: cursor.seq, downTo: cursor.end, &room)
             case .newer: try pages.newer(than: cursor.seq, before: cursor.end, &room)
             }
         case .before(let point):
@@ -44,6 +45,9 @@ extension Engine {
             return try pages.newer(than: pages.place(point, "after").oldestNewer - 1, before: nil, &room)
         case .around(let point, let before, let after):
             return try pages.around(try pages.place(point, "around"), before: before, after: after)
+        case .backward(let from, let to):
+            let bound = try pages.place(from, "before").newestOlder + 1
+            return try pages.older(than: bound, downTo: try pages.place(to, "from").newestOlder + 1, &room)
         case .between(let from, let to):
             let first = try pages.place(from, "from").newestOlder
             let end = try pages.place(to, "to").newestOlder + 1
@@ -53,14 +57,17 @@ extension Engine {
 
     /// One message.
     package func message(_ id: MessageID, in conversation: ConversationID, by caller: Caller) throws -> Message {
+        try store.read { try message(id, in: conversation, by: caller, $0) }
+    }
+
+    func message(
+        _ id: MessageID, in conversation: ConversationID, by caller: Caller, _ store: any StoreReader
+    ) throws -> Message {
         let log = conversation.log.absolute(for: caller.user)
-        return try store.read { store in
-            let access = try access(to: log, for: caller, in: store)
-            guard let row = try store.message(id, in: access.conversation.number), access.visible.contains(row.seq)
-            else {
-                throw ChatError(.unknownMessage, "there is no message \(id) here that you may see")
-            }
-            return row.message(in: log.relative(to: caller.user), epoch: access.state.epoch)
+        let access = try access(to: log, for: caller, in: store)
+        guard let row = try store.message(id, in: access.conversation.number), access.visible.contains(row.seq) else {
+            throw ChatError(.unknownMessage, "there is no message \(id) here that you may see")
         }
+        return row.message(in: log.relative(to: caller.user), epoch: access.state.epoch)
     }
 }

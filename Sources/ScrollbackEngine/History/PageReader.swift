@@ -13,6 +13,13 @@ struct PageReader {
     /// The most places that may hold a message a filtered page looks at; where nothing matched by then, it is empty and
     /// says where to go on.
     static let maximumScan: Int64 = 20_000
+    /// The same where a store has an index of little else than what is wanted.
+    static let maximumIndexedScan: Int64 = 500_000
+
+    private var longestScan: Int64 {
+        if filter == .all { return .max }
+        return filter.isSelective ? Self.maximumIndexedScan : Self.maximumScan
+    }
 
     private var row: ConversationRow { access.conversation }
     private var state: LogHead { access.state }
@@ -27,10 +34,12 @@ struct PageReader {
 
     // MARK: Pages
 
-    /// Messages below `bound`, from the newest of them to older.
-    func older(than bound: Seq, _ room: inout PageRoom) throws -> LogPage {
-        let run = try readOlder(from: min(bound - 1, state.head), &room)
-        return page(run, hasOlder: run.lower > state.firstSeq, hasNewer: run.upper < state.head)
+    /// Messages below `bound`, from the newest of them to older, as far as `end`.
+    func older(than bound: Seq, downTo end: Seq? = nil, _ room: inout PageRoom) throws -> LogPage {
+        let last = max(state.firstSeq, end ?? 0)
+        let run = try readOlder(from: min(bound - 1, state.head), downTo: last, &room)
+        return page(
+            run, hasOlder: run.lower > last, hasNewer: end == nil && run.upper < state.head, end: end)
     }
 
     /// Messages above `bound` and below `end`, from the oldest of them to newer.
@@ -54,7 +63,7 @@ struct PageReader {
         var (roomBelow, roomAbove) = (
             PageRoom(messages: before, bytes: room.bytes / 2), PageRoom(messages: after, bytes: room.bytes / 2)
         )
-        let below = try readOlder(from: min(place.newestOlder, state.head), &roomBelow)
+        let below = try readOlder(from: min(place.newestOlder, state.head), downTo: state.firstSeq, &roomBelow)
         let above = try readNewer(from: max(place.oldestNewer, state.firstSeq), to: state.head, &roomAbove)
         var run = Run(lower: below.lower, upper: above.upper)
         run.rows = above.rows + itself + below.rows
@@ -63,11 +72,11 @@ struct PageReader {
 
     // MARK: Runs
 
-    private func readOlder(from top: Seq, _ room: inout PageRoom) throws -> Run {
-        guard !room.isFull, top >= state.firstSeq else { return nothing(above: max(top, state.firstSeq - 1)) }
-        var run = Run(lower: state.firstSeq, upper: top)
-        var left = filter == .all ? .max : Self.maximumScan
-        for range in access.visible.clipped(to: state.firstSeq...top).ranges.reversed() {
+    private func readOlder(from top: Seq, downTo bottom: Seq, _ room: inout PageRoom) throws -> Run {
+        guard !room.isFull, top >= bottom else { return nothing(above: max(top, bottom - 1)) }
+        var run = Run(lower: bottom, upper: top)
+        var left = longestScan
+        for range in access.visible.clipped(to: bottom...top).ranges.reversed() {
             // Only what may hold a message is looked at: a void costs nothing, however long.
             let part = max(range.lowerBound, range.upperBound - min(left, range.upperBound) + 1)...range.upperBound
             run.rows += try messages(part, newestFirst: true, &room)
@@ -88,7 +97,7 @@ struct PageReader {
     private func readNewer(from bottom: Seq, to last: Seq, _ room: inout PageRoom) throws -> Run {
         guard !room.isFull, bottom <= last else { return nothing(above: min(bottom - 1, state.head)) }
         var run = Run(lower: bottom, upper: last)
-        var left = filter == .all ? .max : Self.maximumScan
+        var left = longestScan
         var rows: [MessageRow] = []
         for range in access.visible.clipped(to: bottom...last).ranges {
             let part = range.lowerBound...min(range.upperBound, range.lowerBound + min(left, last) - 1)
@@ -123,7 +132,7 @@ struct PageReader {
         return LogPage(
             messages: rows.map { $0.message(in: row.id.relative(to: reader), epoch: state.epoch) }, coverage: coverage,
             isFiltered: filter != .all,
-            older: hasOlder ? cursor(.older, run.lower, nil) : nil,
+            older: hasOlder ? cursor(.older, run.lower, end) : nil,
             newer: hasNewer ? cursor(.newer, run.upper, end) : nil, state: state)
     }
 
@@ -173,11 +182,17 @@ struct PageReader {
 
     /// The first message that counts and the reader has not read; the newest end where there is none.
     private func firstUnread() throws -> Place {
-        var n = access.baseN
-        // No two runs touch: what lies above this one is somebody else's.
-        if let run = try store.hidden(of: reader, in: row.number, atOrBelowN: n) { n = max(n, run.upperN) }
-        guard n < state.n else { return .between(state.head) }
-        let above = n
-        return .at(try store.lastPlace(in: row) { $0.n <= above } + 1)
+        guard access.baseN < state.n,
+            let n = try store.firstCounted(by: reader, in: row.number, numbers: access.baseN + 1...state.n)
+        else { return .between(state.head) }
+        // Its number is that of the first message at or above it that is still there.
+        let below = try store.lastPlace(in: row) { $0.n < n }
+        let first = try access.visible.first(atOrAbove: below + 1).flatMap { range in
+            try store.messages(
+                in: row.number, range.lowerBound...state.head, newestFirst: false, limit: 1, filter: .all,
+                reader: reader
+            ).first
+        }
+        return first.map { .at($0.seq) } ?? .between(state.head)
     }
 }

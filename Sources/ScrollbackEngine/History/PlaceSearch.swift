@@ -1,20 +1,20 @@
-import ScrollbackModel
+package import ScrollbackModel
 
 extension StoreReader {
-    /// The newest place whose message satisfies `isAtOrBefore`, which must hold for a message whenever it holds for a later
+    /// The newest place that satisfies `isAtOrBefore`, which must hold for a message whenever it holds for a later
     /// one; `firstSeq - 1` if none does.
     ///
     /// Times and running numbers rise with the place, so finding one is a binary search on the primary key: no index of
     /// their own is written with every message.
-    func lastPlace(
-        in conversation: ConversationRow, where isAtOrBefore: (MessageRow) throws -> Bool
+    package func lastPlace(
+        in conversation: ConversationRow, where isAtOrBefore: (PlaceRow) throws -> Bool
     ) throws -> Seq {
         var low = conversation.firstSeq - 1
         var high = conversation.head
         while low < high {
             let middle = low + (high - low + 1) / 2
             // Places whose message is gone are passed over to the one below.
-            guard let row = try message(atOrBelow: middle, in: conversation.number), row.seq > low else {
+            guard let row = try place(atOrBelow: middle, in: conversation.number), row.seq > low else {
                 low = middle
                 continue
             }

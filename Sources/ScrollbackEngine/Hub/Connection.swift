@@ -5,8 +5,8 @@ package protocol Connection: AnyObject, Sendable {
     var user: UserID { get }
     /// The thread it is served on.
     var lane: any Lane { get }
-    /// Its user became a member of a conversation: it starts to hear it.
-    func joined(_ id: ConversationID)
+    /// Its user became a member of a conversation: it starts to hear it, and sees all above a place.
+    func joined(_ id: ConversationID, seesAllAbove seq: Seq)
     /// Its user is no member any more: it stops hearing it and, of a community, its channels.
     func left(_ id: ConversationID)
     func close(_ reason: CloseReason)
@@ -45,7 +45,16 @@ package enum CloseReason: Int, Sendable {
 ///
 /// A value: delivery works on a copy, and no lock is held for it.
 struct Audience {
-    private var lanes: [(lane: any Lane, connections: [any Connection])] = []
+    private struct Group {
+        var lane: any Lane
+        var connections: [any Connection]
+        /// Of each connection the place above which its user sees every message.
+        var seesAllAbove: [Seq]
+    }
+
+    private var lanes: [Group] = []
+    /// Above it everyone sees every message.
+    private var highest: Seq = 0
 
     var isEmpty: Bool { lanes.isEmpty }
 
@@ -53,38 +62,64 @@ struct Audience {
         lanes.contains { $0.lane === connection.lane && $0.connections.contains { $0 === connection } }
     }
 
-    mutating func add(_ connection: any Connection) {
+    mutating func add(_ connection: any Connection, seesAllAbove seq: Seq) {
+        highest = max(highest, seq)
         if let index = lanes.firstIndex(where: { $0.lane === connection.lane }) {
             guard !lanes[index].connections.contains(where: { $0 === connection }) else { return }
             lanes[index].connections.append(connection)
+            lanes[index].seesAllAbove.append(seq)
         } else {
-            lanes.append((connection.lane, [connection]))
+            lanes.append(Group(lane: connection.lane, connections: [connection], seesAllAbove: [seq]))
         }
     }
 
     mutating func remove(_ connection: any Connection) {
-        guard let index = lanes.firstIndex(where: { $0.lane === connection.lane }) else { return }
-        lanes[index].connections.removeAll { $0 === connection }
-        if lanes[index].connections.isEmpty { lanes.remove(at: index) }
+        guard let lane = lanes.firstIndex(where: { $0.lane === connection.lane }),
+            let index = lanes[lane].connections.firstIndex(where: { $0 === connection })
+        else { return }
+        lanes[lane].connections.remove(at: index)
+        lanes[lane].seesAllAbove.remove(at: index)
+        if lanes[lane].connections.isEmpty { lanes.remove(at: lane) }
+    }
+
+    /// Nobody is sure to see what lies at or below a place any more.
+    mutating func narrow(to seq: Seq) {
+        highest = max(highest, seq)
+        for lane in lanes.indices { lanes[lane].seesAllAbove = lanes[lane].seesAllAbove.map { max($0, seq) } }
     }
 
     func deliver(_ frame: [UInt8], except origin: Origin?) {
-        for (lane, connections) in lanes { lane.deliver(frame, to: connections, except: origin) }
+        for group in lanes { group.lane.deliver(frame, to: group.connections, except: origin) }
     }
 
     /// Hands a frame to those who are not in another audience, which had it already.
     func deliver(_ frame: [UInt8], except origin: Origin?, or others: Audience?) {
         let told = Set((others?.lanes ?? []).flatMap { lane in lane.connections.map { ObjectIdentifier($0) } })
-        for (lane, connections) in lanes {
-            let rest = told.isEmpty ? connections : connections.filter { !told.contains(ObjectIdentifier($0)) }
-            if !rest.isEmpty { lane.deliver(frame, to: rest, except: origin) }
+        for group in lanes {
+            let rest =
+                told.isEmpty ? group.connections : group.connections.filter { !told.contains(ObjectIdentifier($0)) }
+            if !rest.isEmpty { group.lane.deliver(frame, to: rest, except: origin) }
         }
     }
 
     func deliver(_ frame: [UInt8], to user: UserID, except origin: Origin?) {
-        for (lane, connections) in lanes {
-            let theirs = connections.filter { $0.user == user }
-            if !theirs.isEmpty { lane.deliver(frame, to: theirs, except: origin) }
+        for group in lanes {
+            let theirs = group.connections.filter { $0.user == user }
+            if !theirs.isEmpty { group.lane.deliver(frame, to: theirs, except: origin) }
+        }
+    }
+
+    /// Hands a frame about one place to those who are sure to see it, and another to the rest.
+    func deliver(_ frame: [UInt8], about seq: Seq, orElse bare: @autoclosure () -> [UInt8]) {
+        guard seq <= highest else { return deliver(frame, except: nil) }
+        let bare = bare()
+        for group in lanes {
+            var parts: (sure: [any Connection], rest: [any Connection]) = ([], [])
+            for (connection, above) in zip(group.connections, group.seesAllAbove) {
+                if above < seq { parts.sure.append(connection) } else { parts.rest.append(connection) }
+            }
+            if !parts.sure.isEmpty { group.lane.deliver(frame, to: parts.sure, except: nil) }
+            if !parts.rest.isEmpty { group.lane.deliver(bare, to: parts.rest, except: nil) }
         }
     }
 }

@@ -6,13 +6,19 @@ package import ScrollbackModel
 package enum Event: Sendable {
     /// - Parameter isListed: whether a community's members may hear that the channel moved without hearing the channel.
     case message(Message, isListed: Bool, origin: Origin?)
+    /// Something was done to a message or a run of places. Who may not see the message hears only that something was.
+    case changed(ConversationID, LogChange, LogMark, isListed: Bool)
+    /// Somebody took places out of their own view: told to their devices alone.
+    case hidden(ConversationID, UserID, Epoch, [SeqRange])
+    /// Fewer may see the past from now on.
+    case narrowed(ConversationID, head: Seq)
     /// The log moved on by more than is told one by one: an import.
     case moved(ConversationID, LogMark, isListed: Bool)
     case transient(TransientMessage, origin: Origin?)
     /// Somebody's read position moved: told to their own devices, and in a direct conversation to the peer.
     case read(ReadEvent)
-    /// Somebody became a member, or another kind of one.
-    case joined(ConversationID, UserID, Role)
+    /// Somebody became a member, or another kind of one, who sees all above a place.
+    case joined(ConversationID, UserID, Role, seesAllAbove: Seq)
     /// Somebody is no longer a member: nothing more goes to them from here on.
     case left(ConversationID, UserID)
     case conversationChanged(ConversationID)

@@ -64,10 +64,12 @@ package final class Hub: Sendable {
     /// - Parameter mark: how many dismissals there had been when it was last seen that the connection may hear it.
     /// - Returns: whether it hears it; not when there were more since, of whichever conversation.
     @discardableResult
-    package func subscribe(_ connection: any Connection, to id: ConversationID, since mark: Int? = nil) -> Bool {
+    package func subscribe(
+        _ connection: any Connection, to id: ConversationID, seesAllAbove seq: Seq, since mark: Int? = nil
+    ) -> Bool {
         shard(id).audiences.withLock { audiences in
             if let mark, mark != dismissals { return false }
-            audiences[id, default: Audience()].add(connection)
+            audiences[id, default: Audience()].add(connection, seesAllAbove: seq)
             return true
         }
     }
@@ -112,17 +114,23 @@ package final class Hub: Sendable {
                 return .message(message)
             }
             if isListed { tellConcerned(message, named: id, except: origin) }
+        case .changed(let id, let change, let mark, let isListed):
+            if isListed { movedChannels.withLock { $0[id] = mark } }
+            deliver(change, id, mark)
+        case .hidden(let id, let user, let epoch, let places):
+            send(.hidden(id.relative(to: user), epoch, places), to: connections(of: user))
+        case .narrowed(let id, let head): shard(id).audiences.withLock { $0[id]?.narrow(to: head) }
         case .moved(let id, let mark, let isListed):
             if isListed { movedChannels.withLock { $0[id] = mark } }
-            deliver(id) { .head($0, mark.epoch, seq: mark.seq, n: mark.n, rev: mark.rev) }
+            deliver(id) { mark.event($0) }
         case .transient(var message, let origin):
             deliver(message.conversation, except: origin) { name in
                 message.conversation = name
                 return .transient(message)
             }
         case .read(let event): deliverRead(event)
-        case .joined(let id, let user, let role):
-            for connection in connections(of: user) { connection.joined(id) }
+        case .joined(let id, let user, let role, let seq):
+            for connection in connections(of: user) { connection.joined(id, seesAllAbove: seq) }
             deliver(id) { .member($0, user, role) }
         case .left(let id, let user):
             // First it stops hearing the conversation; then it, and whoever still hears it, are told.
@@ -173,6 +181,25 @@ package final class Hub: Sendable {
         }
     }
 
+    /// Hands a change to those who are sure to see what it is about; the rest hear that there is one, and ask.
+    private func deliver(_ change: LogChange, _ id: ConversationID, _ mark: LogMark) {
+        guard let audience = audience(of: id) else { return }
+        let names = id.namedUsers
+        guard case .message(var message) = change else {
+            return deliver(id) { .changed($0, mark.epoch, change) }
+        }
+        guard names.isEmpty else {
+            for user in names {
+                message.conversation = id.relative(to: user)
+                let event = ServerEvent.changed(message.conversation, mark.epoch, .message(message))
+                audience.deliver(event.encoded(), to: user, except: nil)
+            }
+            return
+        }
+        let event = ServerEvent.changed(id, mark.epoch, change)
+        audience.deliver(event.encoded(), about: message.seq, orElse: mark.event(id).encoded())
+    }
+
     private func deliverRead(_ event: ReadEvent) {
         let id = event.conversation
         send(.read(id.relative(to: event.user), event.summary), to: connections(of: event.user))
@@ -198,8 +225,7 @@ package final class Hub: Sendable {
         }
         for (id, mark) in moved {
             guard let community = id.community, let members = audience(of: community) else { continue }
-            members.deliver(
-                ServerEvent.head(id, mark.epoch, seq: mark.seq, n: mark.n, rev: mark.rev).encoded(), except: nil)
+            members.deliver(mark.event(id).encoded(), except: nil)
         }
     }
 }
@@ -210,12 +236,19 @@ package struct LogMark: Sendable {
     package var seq: Seq
     package var n: Int64
     package var rev: Int64
+    /// The oldest place there is, where that moved.
+    package var floor: Seq?
 
     init(_ row: ConversationRow, generation: UInt64) {
         epoch = row.epoch(in: generation)
         seq = row.head
         n = row.n
         rev = row.rev
+        floor = row.firstSeq > 1 ? row.firstSeq : nil
+    }
+
+    func event(_ name: ConversationID) -> ServerEvent {
+        .head(name, epoch, seq: seq, n: n, rev: rev, floor: floor)
     }
 
     init(_ message: Message) {

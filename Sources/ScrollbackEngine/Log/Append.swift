@@ -25,24 +25,25 @@ package struct Append: Sendable {
 extension Submission {
     /// Tells two submissions apart by what was decoded, before any filter changed it.
     package var digest: Int64 {
+        var fields: [String?] = [
+            content.type.rawValue, content.json.text, attributes.metadata?.text, attributes.extra?.text,
+            attributes.customType, attributes.push?.text, attributes.replyTo?.description,
+            String(attributes.traits.bits),
+        ]
+        if let mentions = attributes.mentions {
+            fields += [mentions.everyone ? "everyone" : "users", mentions.pushText]
+            fields += mentions.users.map(\.text)
+        }
+        return Self.digest(of: fields)
+    }
+
+    /// Tells lists of fields apart, an absent one from an empty one too.
+    static func digest(of fields: [String?]) -> Int64 {
         var hash = SHA256()
-        func add(_ field: String?) {
+        for field in fields {
             var length = UInt64(field?.utf8.count ?? 0) + (field == nil ? 0 : 1)
             withUnsafeBytes(of: &length) { hash.update(bufferPointer: $0) }
             if var field { field.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) } }
-        }
-        add(content.type.rawValue)
-        add(content.json.text)
-        add(attributes.metadata?.text)
-        add(attributes.extra?.text)
-        add(attributes.customType)
-        add(attributes.push?.text)
-        add(attributes.replyTo?.description)
-        add(String(attributes.traits.bits))
-        if let mentions = attributes.mentions {
-            add(mentions.everyone ? "everyone" : "users")
-            add(mentions.pushText)
-            for user in mentions.users { add(user.text) }
         }
         return hash.finalize().withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
     }
@@ -52,12 +53,12 @@ extension Transaction {
     /// Appends one message, or says why not.
     package func append(_ append: Append, permissions: Permissions) throws -> SendResult {
         let submission = append.submission
-        let known = try storedMessage(withIDOf: append)
+        let known = try stored(withIDOf: append)
         // What was stored is answered first: whoever lost the answer, and their membership since, must still hear it.
-        if let (message, epoch) = known, message.sender == append.sender, message.digest == append.digest {
+        if let (key, epoch) = known, key.sender == append.sender, key.digest == append.digest {
             return SendResult(
-                outcome: .duplicate, id: message.id, timetoken: message.timetoken,
-                position: .init(seq: message.seq, n: message.n, epoch: epoch))
+                outcome: .duplicate, id: key.id, timetoken: key.timetoken,
+                position: .init(seq: key.seq, n: key.n, epoch: epoch))
         }
         var row = try conversationForSending(append, permissions: permissions)
         if known != nil {
@@ -69,11 +70,12 @@ extension Transaction {
         let message = try insert(submission, of: append, at: time, in: &row)
         try passOwn(
             message, by: append.sender, in: row, countBefore: message.n - (submission.traits.countsUnread ? 1 : 0))
-        try put(row)
+        row = try put(row)
         publish(
             .message(
                 message.message(in: row.id, epoch: row.epoch(in: generation)), isListed: isListed(row),
                 origin: append.origin))
+        try countReply(of: message, by: 1, in: &row)
         return SendResult(
             outcome: .committed, id: message.id, timetoken: time,
             position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)))
@@ -82,11 +84,17 @@ extension Transaction {
     /// Whether a community's members may hear that the channel moved without hearing the channel.
     func isListed(_ row: ConversationRow) -> Bool { row.id.kind == .community && !row.isPrivate }
 
-    private func storedMessage(withIDOf append: Append) throws -> (message: MessageRow, epoch: Epoch)? {
+    /// The message that has the id already, be its row gone: a retry that comes late must not be a second message.
+    private func stored(withIDOf append: Append) throws -> (key: KeyRow, epoch: Epoch)? {
         guard let row = try conversation(append.conversation), !row.isDeleted,
-            let message = try store.message(append.submission.id, in: row.number)
+            let key = try key(append.submission.id, in: row)
         else { return nil }
-        return (message, row.epoch(in: generation))
+        return (key, row.epoch(in: generation))
+    }
+
+    func key(_ id: MessageID, in row: ConversationRow) throws -> KeyRow? {
+        if let message = try store.message(id, in: row.number) { return KeyRow(message) }
+        return row.sweptSeq > 1 || row.hasVoids ? try store.key(id, in: row.number) : nil
     }
 
     private func deliver(_ append: Append) -> SendResult {
@@ -110,10 +118,12 @@ extension Transaction {
         row.head += 1
         if submission.traits.countsUnread { row.n += 1 }
         row.timetoken = time
+        if row.head == row.firstSeq { row.floorTime = time }
+        let thread = try thread(of: submission, by: append.sender, isAdmin: append.senderIsAdmin, in: row)
         let message = MessageRow(
             seq: row.head, n: row.n, timetoken: time, id: submission.id, sender: append.sender,
             type: submission.content.type, content: submission.content.json, attributes: submission.attributes,
-            digest: append.digest)
+            digest: append.digest, thread: thread)
         try store.insert(message, in: row.number)
         if isNews, let mentions = submission.attributes.mentions {
             if mentions.everyone {
@@ -129,7 +139,7 @@ extension Transaction {
     /// A sender doesn't count their own message.
     ///
     /// If nothing unread lies between their position and it, neither a message that counts nor a mention, the position
-    /// moves past it; else it becomes a run they don't count. Sending reads nothing else.
+    /// moves past it; else its number is one they don't count. Sending reads nothing else.
     private func passOwn(_ message: MessageRow, by sender: UserID, in row: ConversationRow, countBefore: Int64) throws {
         guard row.id.kind.traits.hasRecents, try role(of: sender, in: row) != nil else { return }
         var member: MemberRow
@@ -149,25 +159,8 @@ extension Transaction {
             member.readN = message.n
             put(member)
         } else if message.n > countBefore {
-            try store.put(
-                try runToExtend(with: message, of: sender, in: row.number, countBefore: countBefore), of: sender,
-                in: row.number)
+            try store.insert(message.n...message.n, into: .uncounted(sender), of: row.number)
         }
-    }
-
-    private func runToExtend(
-        with message: MessageRow, of sender: UserID, in conversation: Int64, countBefore: Int64
-    ) throws -> HiddenRow {
-        let last = try store.lastHidden(of: sender, in: conversation)
-        if var run = last, run.upperN == countBefore {
-            // Nothing countable between: the runs are one.
-            run.upperSeq = message.seq
-            run.upperN = message.n
-            return run
-        }
-        return HiddenRow(
-            lowerSeq: message.seq, upperSeq: message.seq, lowerN: countBefore, upperN: message.n,
-            below: last?.sum() ?? 0)
     }
 
     /// Where somebody joined who is a member of a channel by its community's list, and the running number there.
@@ -180,7 +173,7 @@ extension Transaction {
         else { return (head, n) }
         let place = try store.place(atOrBefore: Timetoken(span: joined), in: row)
         if place >= head { return (head, n) }
-        return (place, try store.message(atOrBelow: place, in: row.number)?.n ?? row.floorN)
+        return (place, try store.place(atOrBelow: place, in: row.number)?.n ?? row.floorN)
     }
 
     private func conversationForSending(_ append: Append, permissions: Permissions) throws -> ConversationRow {

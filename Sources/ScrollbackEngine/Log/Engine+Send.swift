@@ -98,7 +98,7 @@ extension Transaction {
             append.submission.attributes.traits.countsUnread = false
             let messageID = message.submission.id
             let known =
-                try seen[messageID] ?? store.message(messageID, in: row.number).map { ($0.sender, $0.digest) }
+                try seen[messageID] ?? key(messageID, in: row).map { ($0.sender, $0.digest) }
             seen[messageID] = (message.sender, append.digest)
             if let known {
                 guard known == (message.sender, append.digest) else {
@@ -127,7 +127,11 @@ extension Transaction {
         }
 
         for (append, time) in zip(fresh, times) {
-            _ = try insert(append.submission, of: append, at: time, in: &row, isNews: false)
+            let message = try insert(append.submission, of: append, at: time, in: &row, isNews: false)
+            if message.thread != nil {
+                row = try put(row)
+                try countReply(of: message, by: 1, in: &row)
+            }
         }
         if !fresh.isEmpty {
             row = try put(row)

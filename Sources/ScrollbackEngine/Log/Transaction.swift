@@ -64,10 +64,12 @@ package final class Transaction {
     }
 
     /// Stores a conversation's row with the commit's number; it is written once, at the end.
+    ///
+    /// - Parameter isNews: whether devices that were away should hear of it; not of what only the store knows about.
     @discardableResult
-    package func put(_ row: ConversationRow) throws -> ConversationRow {
+    package func put(_ row: ConversationRow, isNews: Bool = true) throws -> ConversationRow {
         var row = row
-        row.moved = commit
+        if isNews { row.moved = commit }
         if row.number == 0 { try store.put(&row) } else { changed.insert(row.id) }
         conversations[row.id] = row
         return row

@@ -16,6 +16,52 @@ extension Session {
             engine.read(id, seq: seq, epoch: epoch, by: caller) { [self] result in
                 answer(ref, result) { $1.writeMembers(to: &$0) }
             }
+        case .edit(let id, let message, let edit, let operation):
+            engine.edit(message, in: id, edit, operation: operation, by: caller) { [self] result in
+                answer(ref, result) { writer, message in
+                    writer.key("message")
+                    message.write(to: &writer)
+                }
+            }
+        case .delete(let id, let messages, let forMe):
+            let completion: Engine.Completion<Int> = { [self] result in
+                answer(ref, result) { $0.field("deleted", $1) }
+            }
+            if forMe {
+                engine.hide(messages, in: id, by: caller, completion: completion)
+            } else {
+                engine.delete(messages, in: id, by: caller, completion: completion)
+            }
+        case .addAction(let id, let message, let type, let value, let operation):
+            engine.addAction(to: message, in: id, type: type, value: value, operation: operation, by: caller) {
+                [self] result in
+                answer(ref, result) { writer, action in
+                    writer.key("action")
+                    writer.object { action.writeMembers(to: &$0) }
+                }
+            }
+        case .removeAction(let id, let message, let timetoken, let operation):
+            engine.removeAction(from: message, at: timetoken, in: id, operation: operation, by: caller) {
+                [self] result in
+                answer(ref, result) { _, _ in }
+            }
+        case .actions(let id, let message, let after, let limit):
+            offload(
+                ref, { try $0.actions(on: message, in: id, after: after, limit: limit, by: caller) },
+                { [MessageAction].write($1.actions, next: $1.next, to: &$0) })
+        case .clear(let id, let seq, let epoch):
+            engine.clear(id, through: seq, epoch: epoch, by: caller) { [self] result in
+                answer(ref, result) { $1.writeMembers(to: &$0) }
+            }
+        case .fetch(let query):
+            offload(ref, { try $0.fetch(query, by: caller) }) { writer, pages in
+                writer.key("pages")
+                writer.array(pages) { $1.write(to: &$0) }
+            }
+        case .counts(let since):
+            offload(ref, { try $0.counts(since: since, by: caller) }, { MessageCounts.write($1, to: &$0) })
+        case .refresh(let references):
+            offload(ref, { try $0.refresh(references, by: caller) }, { Refreshed.write($1, to: &$0) })
         case .history(let id, let query):
             offload(ref, { try $0.history(of: id, query, by: caller) }, { $1.writeMembers(to: &$0) })
         case .syncWindow(let cursor, let limit):
@@ -46,16 +92,21 @@ extension Session {
 
     /// Hears conversations in full, all of them or none.
     private func hear(_ ids: [ConversationID], _ caller: Caller, _ engine: Engine) throws -> [ConversationHead] {
-        let logs = Set(ids.map { $0.log.absolute(for: caller.user) })
-        func look() throws -> [ConversationHead] { try ids.map { try engine.audibleHead(of: $0.log, by: caller) } }
+        func look() throws -> [(head: ConversationHead, seesAllAbove: Seq)] {
+            try ids.map { try engine.audibleHead(of: $0.log, by: caller) }
+        }
+        func heard(_ found: [(head: ConversationHead, seesAllAbove: Seq)]) -> [ConversationID: Seq] {
+            Dictionary(
+                zip(ids.map { $0.log.absolute(for: caller.user) }, found.map(\.seesAllAbove)), uniquingKeysWith: max)
+        }
         var mark = mark()
-        _ = try look()
-        while !subscribe(to: logs, since: mark) {
+        var found = try look()
+        while !subscribe(to: heard(found), since: mark) {
             mark = self.mark()
-            _ = try look()
+            found = try look()
         }
         // Once more: what was said before it was heard is in the heads, and nothing lies between the two.
-        return try look()
+        return try look().map(\.head)
     }
 
     private func renew(_ token: String, _ ref: Int64, _ caller: Caller) {
@@ -108,25 +159,33 @@ extension ChatError {
 extension Engine {
     /// What a connection of the caller hears without asking: conversations that stream to their members, private channels,
     /// and communities themselves, whose members hear which channels moved.
-    package func streams(of caller: Caller) throws -> Set<ConversationID> {
+    ///
+    /// Each with the place above which they see every message.
+    package func streams(of caller: Caller) throws -> [ConversationID: Seq] {
         try store.read { store in
-            var ids: Set<ConversationID> = []
+            var ids: [ConversationID: Seq] = [:]
             for member in try store.memberships(of: caller.user) where member.standing == .member {
                 guard let row = try store.conversation(numbered: member.conversation), !row.isDeleted,
                     permissions[.read, row.id.kind].isMet(by: member.role, isAdmin: caller.isAdmin)
                 else { continue }
-                ids.insert(row.id)
+                ids[row.id] = row.visibility == .everything || row.id.isCommunityItself ? 0 : member.joinSeq
             }
             return ids
         }
     }
 
     /// A conversation's head, for whoever may hear what is said there: who left may read their part and no more.
-    fileprivate func audibleHead(of id: ConversationID, by caller: Caller) throws -> ConversationHead {
-        let head = try head(of: id, by: caller)
-        guard head.isMember || permissions[.read, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
-            throw ChatError(.notMember, "you are not a member of \(id) any more")
+    fileprivate func audibleHead(
+        of id: ConversationID, by caller: Caller
+    ) throws -> (head: ConversationHead, seesAllAbove: Seq) {
+        let name = id.absolute(for: caller.user)
+        return try store.read { store in
+            let access = try access(to: name, for: caller, in: store)
+            let head = try head(of: access, for: caller.user, in: store)
+            guard head.isMember || permissions[.read, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
+                throw ChatError(.notMember, "you are not a member of \(id) any more")
+            }
+            return (head, access.seesAllAbove)
         }
-        return head
     }
 }

@@ -299,15 +299,16 @@ package final class Session: Connection {
 
     /// Hears conversations that a look at the store, taken after `mark`, allowed.
     ///
+    /// - Parameter ids: each with the place above which the user sees every message.
     /// - Returns: false, and nothing more is heard than before, when that look no longer holds.
-    func subscribe(to ids: some Collection<ConversationID>, since mark: Mark) -> Bool {
+    func subscribe(to ids: [ConversationID: Seq], since mark: Mark) -> Bool {
         state.withLock { state in
             guard case .open = state.phase else { return true }
             guard state.removals == mark.removals else { return false }
             var new: [ConversationID] = []
-            for id in ids {
+            for (id, seq) in ids {
                 // Also what it heard before: its hearers may have been sent away since.
-                guard hub.subscribe(self, to: id, since: mark.dismissals) else {
+                guard hub.subscribe(self, to: id, seesAllAbove: seq, since: mark.dismissals) else {
                     for id in new { hub.unsubscribe(self, from: id) }
                     return false
                 }
@@ -324,12 +325,12 @@ package final class Session: Connection {
         }
     }
 
-    package func joined(_ id: ConversationID) {
+    package func joined(_ id: ConversationID, seesAllAbove seq: Seq) {
         // Of a community this is the list of members, whose heads of channels it hears from now on.
         state.withLock { state in
             guard case .open = state.phase else { return }
             state.subscriptions.insert(id)
-            hub.subscribe(self, to: id)
+            hub.subscribe(self, to: id, seesAllAbove: seq)
         }
     }
 

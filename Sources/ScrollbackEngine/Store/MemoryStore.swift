@@ -37,6 +37,10 @@ package final class MemoryStore: MessageStore {
     }
 }
 
+extension MemoryStore {
+    package func giveBackRoom() -> Bool { false }
+}
+
 /// The rows of a ``MemoryStore``.
 ///
 /// `@unchecked Sendable`: its lock is held around every use. Each change leaves a step that takes it back.
@@ -49,6 +53,16 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
         var user: UserID
     }
 
+    private struct SetKey: Hashable {
+        var conversation: Int64
+        var set: BitSet
+    }
+
+    private struct OwnerKey: Hashable {
+        var conversation: Int64
+        var user: UserID?
+    }
+
     private struct Mention {
         var user: UserID?
         var sender: UserID
@@ -59,7 +73,12 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
     private var numbers: [ConversationID: Int64] = [:]
     private var members: [Key: MemberRow] = [:]
     private var spans: [Key: [SpanRow]] = [:]
-    private var hidden: [Key: [HiddenRow]] = [:]
+    private var blocks: [SetKey: [Int64: BitBlock]] = [:]
+    private var voids: [OwnerKey: [VoidRow]] = [:]
+    private var keys: [Int64: [MessageID: KeyRow]] = [:]
+    private var changes: [Int64: [ChangeRow]] = [:]
+    private var actions: [Int64: [ActionRow]] = [:]
+    private var operatorSettings: RawJSON?
     private var mentions: [Int64: [Mention]] = [:]
     /// By place, lowest first.
     private var messages: [Int64: [MessageRow]] = [:]
@@ -106,12 +125,13 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
         spans[Key(conversation: conversation, user: user)] ?? []
     }
 
-    func firstHidden(of user: UserID, in conversation: Int64) -> HiddenRow? {
-        hidden[Key(conversation: conversation, user: user)]?.first
+    func bits(_ set: BitSet, of conversation: Int64, blocks wanted: ClosedRange<Int64>) -> [BitBlock] {
+        let all = blocks[SetKey(conversation: conversation, set: set)] ?? [:]
+        return all.values.filter { wanted.contains($0.index) }.sorted { $0.index < $1.index }
     }
 
-    func hidden(of user: UserID, in conversation: Int64, atOrBelowN n: Int64) -> HiddenRow? {
-        hidden[Key(conversation: conversation, user: user)]?.last { $0.lowerN <= n }
+    func voids(of user: UserID?, in conversation: Int64) -> [VoidRow] {
+        voids[OwnerKey(conversation: conversation, user: user)] ?? []
     }
 
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) -> [Seq] {
@@ -128,6 +148,10 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
 
     func message(_ id: MessageID, in conversation: Int64) -> MessageRow? {
         places[conversation]?[id].flatMap { message(at: $0, in: conversation) }
+    }
+
+    func place(atOrBelow seq: Seq, in conversation: Int64) -> PlaceRow? {
+        message(atOrBelow: seq, in: conversation).map { PlaceRow(seq: $0.seq, n: $0.n, timetoken: $0.timetoken) }
     }
 
     func message(atOrBelow seq: Seq, in conversation: Int64) -> MessageRow? {
@@ -157,7 +181,43 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
         return rows
     }
 
+    func key(_ id: MessageID, in conversation: Int64) -> KeyRow? { keys[conversation]?[id] }
+
+    func changes(in conversation: Int64, after rev: Int64, limit: Int) -> [ChangeRow] {
+        Array((changes[conversation] ?? []).filter { $0.rev > rev }.prefix(limit))
+    }
+
+    func change(_ operation: MessageID, in conversation: Int64) -> ChangeRow? {
+        changes[conversation]?.first { $0.operation == operation }
+    }
+
+    func actions(at seq: Seq?, in conversation: Int64, after: Timetoken?, limit: Int) -> [ActionRow] {
+        let all = (actions[conversation] ?? []).filter { row in
+            (seq.map { row.seq == $0 } ?? true) && (after.map { row.timetoken > $0 } ?? true)
+        }
+        return Array(all.sorted { $0.timetoken < $1.timetoken }.prefix(limit))
+    }
+
+    func action(at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64) -> ActionRow? {
+        actions[conversation]?.first {
+            $0.seq == seq && $0.sender == sender && $0.type.utf8.elementsEqual(type.utf8)
+                && $0.value.utf8.elementsEqual(value.utf8)
+        }
+    }
+
+    func action(at timetoken: Timetoken, in conversation: Int64) -> ActionRow? {
+        actions[conversation]?.first { $0.timetoken == timetoken }
+    }
+
+    func lastAction(in conversation: Int64) -> Timetoken? { actions[conversation]?.map(\.timetoken).max() }
+
     func user(_ id: UserID) -> UserRow? { users[id] }
+
+    func conversations(after number: Int64, limit: Int) -> [ConversationRow] {
+        Array(conversations.values.filter { $0.number > number }.sorted { $0.number < $1.number }.prefix(limit))
+    }
+
+    func settings() -> RawJSON? { operatorSettings }
 
     private static func index(in log: [MessageRow], above seq: Seq) -> Int {
         var low = 0
@@ -212,21 +272,28 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
         change(\.spans[key], all)
     }
 
-    func put(_ run: HiddenRow, of user: UserID, in conversation: Int64) {
-        let key = Key(conversation: conversation, user: user)
-        var all = hidden[key] ?? []
-        if let index = all.firstIndex(where: { $0.lowerN == run.lowerN }) {
-            all[index] = run
-        } else {
-            all.append(run)
-            all.sort { $0.lowerN < $1.lowerN }
-        }
-        change(\.hidden[key], all)
+    func put(_ block: BitBlock, of set: BitSet, in conversation: Int64) {
+        let key = SetKey(conversation: conversation, set: set)
+        var all = blocks[key] ?? [:]
+        all[block.index] = block
+        change(\.blocks[key], all)
     }
 
-    func dropHidden(of user: UserID, in conversation: Int64, throughN n: Int64) {
-        let key = Key(conversation: conversation, user: user)
-        change(\.hidden[key], hidden[key]?.filter { $0.upperN > n })
+    func dropBits(_ set: BitSet, of conversation: Int64, below block: Int64) {
+        let key = SetKey(conversation: conversation, set: set)
+        change(\.blocks[key], blocks[key]?.filter { $0.key >= block })
+    }
+
+    func put(_ void: VoidRow, of user: UserID?, in conversation: Int64) {
+        dropVoid(from: void.places.lowerBound, of: user, in: conversation)
+        let key = OwnerKey(conversation: conversation, user: user)
+        let all = (voids[key] ?? []) + [void]
+        change(\.voids[key], all.sorted { $0.places.lowerBound < $1.places.lowerBound })
+    }
+
+    func dropVoid(from seq: Seq, of user: UserID?, in conversation: Int64) {
+        let key = OwnerKey(conversation: conversation, user: user)
+        change(\.voids[key], voids[key]?.filter { $0.places.lowerBound != seq })
     }
 
     func insertMention(of user: UserID?, by sender: UserID, at seq: Seq, in conversation: Int64) {
@@ -235,14 +302,77 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
             (mentions[conversation] ?? []) + [Mention(user: user, sender: sender, seq: seq)])
     }
 
+    func dropMention(of user: UserID?, at seq: Seq, in conversation: Int64) {
+        change(\.mentions[conversation], mentions[conversation]?.filter { $0.seq != seq || $0.user != user })
+    }
+
+    func update(_ message: MessageRow, in conversation: Int64) throws {
+        let index = Self.index(in: messages[conversation] ?? [], above: message.seq) - 1
+        guard index >= 0, let old = messages[conversation]?[index], old.seq == message.seq else {
+            throw ChatError(.internalError, "there is no message at \(message.seq) in conversation \(conversation)")
+        }
+        messages[conversation]?[index] = message
+        undo.append { [unowned self] in messages[conversation]?[index] = old }
+    }
+
+    func removeMessages(_ places: SeqRange, in conversation: Int64) {
+        let gone = messages[conversation]?.filter { places.contains($0.seq) } ?? []
+        var ids = self.places[conversation] ?? [:]
+        for row in gone { ids[row.id] = nil }
+        change(\.messages[conversation], messages[conversation]?.filter { !places.contains($0.seq) })
+        change(\.places[conversation], ids)
+        change(\.actions[conversation], actions[conversation]?.filter { !places.contains($0.seq) })
+    }
+
+    func insert(_ key: KeyRow, in conversation: Int64) {
+        change(\.keys[conversation], (keys[conversation] ?? [:]).merging([key.id: key]) { $1 })
+    }
+
+    func dropKeys(before time: Timetoken, limit: Int) -> Int {
+        var left = limit
+        for (conversation, known) in keys where left > 0 {
+            let old = known.values.filter { $0.timetoken < time }.prefix(left)
+            left -= old.count
+            let ids = Set(old.map(\.id))
+            if !ids.isEmpty { change(\.keys[conversation], known.filter { !ids.contains($0.key) }) }
+        }
+        return limit - left
+    }
+
+    func insert(_ row: ChangeRow, in conversation: Int64) {
+        change(\.changes[conversation], (changes[conversation] ?? []) + [row])
+    }
+
+    func dropChanges(in conversation: Int64, through rev: Int64) {
+        change(\.changes[conversation], changes[conversation]?.filter { $0.rev > rev })
+    }
+
+    func insert(_ action: ActionRow, in conversation: Int64) {
+        change(\.actions[conversation], (actions[conversation] ?? []) + [action])
+    }
+
+    func removeAction(at timetoken: Timetoken, in conversation: Int64) {
+        change(\.actions[conversation], actions[conversation]?.filter { $0.timetoken != timetoken })
+    }
+
+    func removeActions(at seq: Seq, in conversation: Int64) {
+        change(\.actions[conversation], actions[conversation]?.filter { $0.seq != seq })
+    }
+
+    func put(settings: RawJSON) {
+        change(\.operatorSettings, settings)
+    }
+
     func erase(_ conversation: Int64) {
         change(\.messages[conversation], nil)
         change(\.places[conversation], nil)
         change(\.mentions[conversation], nil)
-        for key in Set(spans.keys).union(hidden.keys) where key.conversation == conversation {
-            change(\.spans[key], nil)
-            change(\.hidden[key], nil)
-        }
+        change(\.keys[conversation], nil)
+        change(\.changes[conversation], nil)
+        change(\.actions[conversation], nil)
+        for key in spans.keys where key.conversation == conversation { change(\.spans[key], nil) }
+        for key in blocks.keys where key.conversation == conversation { change(\.blocks[key], nil) }
+        for key in voids.keys where key.conversation == conversation { change(\.voids[key], nil) }
         for (key, row) in members where key.conversation == conversation {
             let left = MemberRow(conversation: conversation, user: row.user, standing: .left)
             change(\.members[key], row.standing == .reader ? nil : left)

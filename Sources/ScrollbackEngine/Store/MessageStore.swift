@@ -21,6 +21,11 @@ package protocol MessageStore: AnyObject, Sendable {
     /// Carries out changes in one transaction, durable when it returns. When `body` throws nothing has changed.
     /// There is one writer at a time, and `commit` is one above the last transaction's number.
     func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer
+
+    /// Gives room that nothing lies in any more back to the system, a little of it.
+    ///
+    /// - Returns: whether there is more.
+    func giveBackRoom() throws -> Bool
 }
 
 /// The questions the engine asks a snapshot.
@@ -37,15 +42,17 @@ package protocol StoreReader {
     func memberships(of user: UserID) throws -> [MemberRow]
     /// When they were a member, oldest first.
     func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow]
-    /// The lowest run they don't count.
-    func firstHidden(of user: UserID, in conversation: Int64) throws -> HiddenRow?
-    /// The highest run that begins at or below a running number.
-    func hidden(of user: UserID, in conversation: Int64, atOrBelowN n: Int64) throws -> HiddenRow?
+    /// The blocks of a set, lowest first; those that are empty may be left out.
+    func bits(_ set: BitSet, of conversation: Int64, blocks: ClosedRange<Int64>) throws -> [BitBlock]
+    /// What is gone for one person alone, or (nil) for everyone, lowest first.
+    func voids(of user: UserID?, in conversation: Int64) throws -> [VoidRow]
     /// Places above `seq` where they, or everyone, were mentioned, lowest first; their own messages are not among them.
     func mentions(of user: UserID, in conversation: Int64, above seq: Seq) throws -> [Seq]
 
     func message(at seq: Seq, in conversation: Int64) throws -> MessageRow?
     func message(_ id: MessageID, in conversation: Int64) throws -> MessageRow?
+    /// Where the message at the highest place at or below `seq` stands.
+    func place(atOrBelow seq: Seq, in conversation: Int64) throws -> PlaceRow?
     /// The message at the highest place at or below `seq`.
     func message(atOrBelow seq: Seq, in conversation: Int64) throws -> MessageRow?
     /// Messages of a run of places that pass the filter, from its newest or its oldest end, as far as there is room.
@@ -54,15 +61,30 @@ package protocol StoreReader {
         reader: UserID
     ) throws -> [MessageRow]
 
+    /// What is remembered of a message whose row is gone.
+    func key(_ id: MessageID, in conversation: Int64) throws -> KeyRow?
+
+    /// Changes above `rev`, in order.
+    func changes(in conversation: Int64, after rev: Int64, limit: Int) throws -> [ChangeRow]
+    /// The change that was asked for under an id.
+    func change(_ operation: MessageID, in conversation: Int64) throws -> ChangeRow?
+
+    /// Actions on one message, or (nil) on any, whose time lies above `after`, oldest first.
+    func actions(at seq: Seq?, in conversation: Int64, after: Timetoken?, limit: Int) throws -> [ActionRow]
+    func action(at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64) throws -> ActionRow?
+    func action(at timetoken: Timetoken, in conversation: Int64) throws -> ActionRow?
+    /// The newest time of any action of a conversation.
+    func lastAction(in conversation: Int64) throws -> Timetoken?
+
     func user(_ id: UserID) throws -> UserRow?
+
+    /// Conversations by number, deleted ones too.
+    func conversations(after number: Int64, limit: Int) throws -> [ConversationRow]
+    /// What an operator has set, as the engine wrote it.
+    func settings() throws -> RawJSON?
 }
 
 extension StoreReader {
-    /// The highest run they don't count.
-    package func lastHidden(of user: UserID, in conversation: Int64) throws -> HiddenRow? {
-        try hidden(of: user, in: conversation, atOrBelowN: .max)
-    }
-
     /// At most `limit` messages of a run of places, however large they are.
     package func messages(
         in conversation: Int64, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter, reader: UserID
@@ -84,13 +106,39 @@ package protocol StoreWriter: StoreReader {
     func insert(_ message: MessageRow, in conversation: Int64) throws
     /// Adds a time of membership, or ends the one that began at the same point.
     func put(_ span: SpanRow, of user: UserID, in conversation: Int64) throws
-    /// Adds a run above all others, or makes the one that began at the same running number longer.
-    func put(_ hidden: HiddenRow, of user: UserID, in conversation: Int64) throws
-    /// Forgets runs that end at or below a running number.
-    func dropHidden(of user: UserID, in conversation: Int64, throughN n: Int64) throws
+    /// Stores a block of a set in place of the one that was there.
+    func put(_ block: BitBlock, of set: BitSet, in conversation: Int64) throws
+    /// Forgets the blocks of a set below one.
+    func dropBits(_ set: BitSet, of conversation: Int64, below block: Int64) throws
+    /// Adds a range that is gone, or replaces the one that begins at the same place.
+    func put(_ void: VoidRow, of user: UserID?, in conversation: Int64) throws
+    /// Forgets the range that begins at a place.
+    func dropVoid(from seq: Seq, of user: UserID?, in conversation: Int64) throws
     /// Remembers a mention of a user, or of everyone but the sender.
     func insertMention(of user: UserID?, by sender: UserID, at seq: Seq, in conversation: Int64) throws
-    /// Erases a conversation's messages, mentions, spans and runs. Its row stays, and whoever was a member stays as one
-    /// who left, with no position; who only read is forgotten.
+    func dropMention(of user: UserID?, at seq: Seq, in conversation: Int64) throws
+
+    /// Replaces the message at its place.
+    func update(_ message: MessageRow, in conversation: Int64) throws
+    /// Removes messages and the actions on them.
+    func removeMessages(_ places: SeqRange, in conversation: Int64) throws
+    func insert(_ key: KeyRow, in conversation: Int64) throws
+    /// Forgets at most `limit` keys of messages sent before a time, of any conversation.
+    ///
+    /// - Returns: how many it were.
+    func dropKeys(before time: Timetoken, limit: Int) throws -> Int
+
+    func insert(_ change: ChangeRow, in conversation: Int64) throws
+    /// Forgets changes at or below a number.
+    func dropChanges(in conversation: Int64, through rev: Int64) throws
+
+    func insert(_ action: ActionRow, in conversation: Int64) throws
+    func removeAction(at timetoken: Timetoken, in conversation: Int64) throws
+    func removeActions(at seq: Seq, in conversation: Int64) throws
+
+    func put(settings: RawJSON) throws
+
+    /// Erases a conversation's messages and all that belongs to them, changes, spans and sets. Its row stays, and whoever
+    /// was a member stays as one who left, with no position; who only read is forgotten.
     func erase(_ conversation: Int64) throws
 }

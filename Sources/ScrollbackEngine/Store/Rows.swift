@@ -29,6 +29,16 @@ package struct ConversationRow: Hashable, Sendable {
     package var firstSeq: Seq
     /// The running number below `firstSeq`.
     package var floorN: Int64
+    /// The time of the message at `firstSeq`, or of the newest where none is there: what retention looks at.
+    package var floorTime: Timetoken
+    /// Places below it hold nothing any more; between it and `firstSeq` lies what is yet to be removed.
+    package var sweptSeq: Seq
+    /// How long its messages are kept, in days, 0 for ever; absent where the server's setting holds.
+    package var retention: Int64?
+    /// Changes at or below it were forgotten: whoever has not seen them fetches the log again.
+    package var changeFloor: Int64
+    /// Whether there are places that are gone for everyone above `firstSeq`.
+    package var hasVoids: Bool
     /// Changes when what readers may see of the past changes.
     package var view: Int64
     /// The commit that last touched it.
@@ -48,6 +58,10 @@ package struct ConversationRow: Hashable, Sendable {
         rev = 0
         firstSeq = 1
         floorN = 0
+        floorTime = Timetoken(rawValue: 0)
+        sweptSeq = 1
+        changeFloor = 0
+        hasVoids = false
         view = 0
         moved = 0
     }
@@ -86,6 +100,8 @@ package struct MemberRow: Hashable, Sendable {
     package var view: Int64
     /// Their own change counter when they last changed something here.
     package var userRev: Int64
+    /// Whether there are places that they deleted for themselves.
+    package var hasVoids: Bool
 
     package init(conversation: Int64, user: UserID, standing: Standing, role: Role = .member) {
         self.conversation = conversation
@@ -103,6 +119,7 @@ package struct MemberRow: Hashable, Sendable {
         isMarkedUnread = false
         view = 0
         userRev = 0
+        hasVoids = false
     }
 }
 
@@ -119,29 +136,112 @@ package struct SpanRow: Hashable, Sendable {
     }
 }
 
-/// A run of messages that one person does not count: their own.
-package struct HiddenRow: Hashable, Sendable {
-    package var lowerSeq: Seq
-    package var upperSeq: Seq
-    /// The running number before the run and at its end.
-    package var lowerN: Int64
-    package var upperN: Int64
-    /// What the runs below it hold together, those that were forgotten since among them: what any stretch of runs holds is
-    /// the difference of two such sums, however many there are.
-    ///
-    /// It never changes, since runs come and grow at the upper end only and go from the lower one.
-    package var below: Int64
+/// Where a message stands in its log.
+package struct PlaceRow: Hashable, Sendable {
+    package var seq: Seq
+    package var n: Int64
+    package var timetoken: Timetoken
 
-    package init(lowerSeq: Seq, upperSeq: Seq, lowerN: Int64, upperN: Int64, below: Int64) {
-        self.lowerSeq = lowerSeq
-        self.upperSeq = upperSeq
-        self.lowerN = lowerN
-        self.upperN = upperN
-        self.below = below
+    package init(seq: Seq, n: Int64, timetoken: Timetoken) {
+        self.seq = seq
+        self.n = n
+        self.timetoken = timetoken
+    }
+}
+
+/// Places that are gone: for everyone, or for one person who deleted them for themselves.
+///
+/// Ranges of one owner neither overlap nor touch.
+package struct VoidRow: Hashable, Sendable {
+    package var places: SeqRange
+    /// Their owner's change counter when they deleted them last; 0 where they are gone for everyone.
+    package var userRev: Int64
+    /// Whether the messages still lie in the store.
+    package var holdsMessages: Bool
+
+    package init(_ places: SeqRange, userRev: Int64 = 0, holdsMessages: Bool = false) {
+        self.places = places
+        self.userRev = userRev
+        self.holdsMessages = holdsMessages
+    }
+}
+
+/// One entry of a conversation's change log: which places it touched.
+///
+/// What it made of them is in their rows.
+package struct ChangeRow: Hashable, Sendable {
+    package enum Kind: Int64, Sendable {
+        /// The message at one place is another now.
+        case message = 0
+        /// A run of places is gone.
+        case removal = 1
     }
 
-    /// What this run and those below it hold together, as far as a running number at or above the next lower run's end.
-    package func sum(through n: Int64 = .max) -> Int64 { below + max(0, min(n, upperN) - lowerN) }
+    package var rev: Int64
+    package var kind: Kind
+    package var places: SeqRange
+    package var at: Timetoken
+    /// Given by whoever asked for the change: the same again is answered and not done once more.
+    package var operation: MessageID?
+    /// What was asked for under that id, and by whom.
+    package var digest: Int64
+    /// What the answer to it was: how many were deleted, or the time of an action.
+    package var answer: Int64
+
+    package init(
+        rev: Int64, kind: Kind, places: SeqRange, at: Timetoken, operation: MessageID? = nil, digest: Int64 = 0,
+        answer: Int64 = 0
+    ) {
+        self.rev = rev
+        self.kind = kind
+        self.places = places
+        self.at = at
+        self.operation = operation
+        self.digest = digest
+        self.answer = answer
+    }
+}
+
+/// What is remembered of a message whose row is gone, so that a retry of it is still answered.
+package struct KeyRow: Hashable, Sendable {
+    package var id: MessageID
+    package var sender: UserID
+    package var digest: Int64
+    package var seq: Seq
+    package var n: Int64
+    package var timetoken: Timetoken
+
+    package init(_ message: MessageRow) {
+        self.init(
+            id: message.id, sender: message.sender, digest: message.digest, seq: message.seq, n: message.n,
+            timetoken: message.timetoken)
+    }
+
+    package init(id: MessageID, sender: UserID, digest: Int64, seq: Seq, n: Int64, timetoken: Timetoken) {
+        self.id = id
+        self.sender = sender
+        self.digest = digest
+        self.seq = seq
+        self.n = n
+        self.timetoken = timetoken
+    }
+}
+
+/// An action as it is stored, at its message's place.
+package struct ActionRow: Hashable, Sendable {
+    package var seq: Seq
+    package var timetoken: Timetoken
+    package var sender: UserID
+    package var type: String
+    package var value: String
+
+    package init(seq: Seq, timetoken: Timetoken, sender: UserID, type: String, value: String) {
+        self.seq = seq
+        self.timetoken = timetoken
+        self.sender = sender
+        self.type = type
+        self.value = value
+    }
 }
 
 /// A message as it is stored.
@@ -159,9 +259,15 @@ package struct MessageRow: Hashable, Sendable {
     /// What was submitted, so that a retry can be told from another message with the same id.
     package var digest: Int64
 
+    /// The message at the beginning of the thread this one is a reply in.
+    package var thread: MessageID?
+    package var replies: ReplySummary?
+    package var actions: [ActionSummary]
+
     package init(
         seq: Seq, n: Int64, timetoken: Timetoken, id: MessageID, sender: UserID, type: MessageType, content: RawJSON?,
-        attributes: MessageAttributes, rev: Int64 = 0, editedAt: Date? = nil, digest: Int64
+        attributes: MessageAttributes, rev: Int64 = 0, editedAt: Date? = nil, digest: Int64, thread: MessageID? = nil,
+        replies: ReplySummary? = nil, actions: [ActionSummary] = []
     ) {
         self.seq = seq
         self.n = n
@@ -174,13 +280,19 @@ package struct MessageRow: Hashable, Sendable {
         self.rev = rev
         self.editedAt = editedAt
         self.digest = digest
+        self.thread = thread
+        self.replies = replies
+        self.actions = actions
     }
+
+    /// Whether it was recalled or deleted, and a stub is left.
+    package var isDeleted: Bool { content == nil }
 
     package func message(in conversation: ConversationID, epoch: Epoch) -> Message {
         Message(
             conversation: conversation, seq: seq, n: n, id: id, timetoken: timetoken, epoch: epoch, sender: sender,
             type: type, content: content.map { MessageContent(known: type, json: $0) }, rev: rev,
-            attributes: attributes, editedAt: editedAt)
+            attributes: attributes, editedAt: editedAt, thread: thread, replies: replies, actions: actions)
     }
 }
 

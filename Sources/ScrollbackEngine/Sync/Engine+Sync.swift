@@ -6,6 +6,8 @@ extension Engine {
     /// The most messages one `sync` gives of a log, and of all the logs it was asked about, as far as there is room.
     package static let syncMessages = 500
     package static let syncMessagesInAll = 2_000
+    /// The most changes one `sync` gives of a log.
+    package static let syncChanges = 500
 
     /// The next window of what moved since a cursor: conversations of the caller that a commit touched, or in which they
     /// changed something themselves; newest activity first, at most `limit` and fewer where their newest messages are long.
@@ -41,8 +43,14 @@ extension Engine {
                 let isParted = count > 0 && candidate.row.moved != candidates[count - 1].row.moved
                 if isParted, count >= limit || bytes >= PageRoom.answerBytes { break }
                 count += 1
-                guard let head = try headOrTombstone(of: candidate.row, candidate.member, for: caller, in: store)
+                guard
+                    var head = try headOrTombstone(of: candidate.row, candidate.member, for: caller, in: store)
                 else { continue }
+                if text != nil, candidate.member?.hasVoids == true {
+                    // Devices that were away have these rows yet.
+                    head.hidden = try store.voids(of: caller.user, in: candidate.row.number)
+                        .filter { $0.userRev > cursor.userRev }.map(\.places)
+                }
                 heads.append(head)
                 bytes += head.weight
             }
@@ -135,7 +143,40 @@ extension Engine {
             ?? room.lend(Self.syncMessages) {
                 try pages.newer(than: isSameLog ? position.seq : 0, before: nil, &$0)
             }
-        return LogSync(page: page, changes: [], changedThrough: state.rev, mustRefetch: false)
+        guard isSameLog else { return LogSync(page: page, changes: [], changedThrough: state.rev, mustRefetch: false) }
+        guard position.rev >= access.conversation.changeFloor else {
+            return LogSync(page: page, changes: [], changedThrough: state.rev, mustRefetch: true)
+        }
+        let (changes, through) = try changes(after: position.rev, access, &room, store)
+        return LogSync(page: page, changes: changes, changedThrough: through, mustRefetch: false)
+    }
+
+    /// The changes after a number that concern the reader, as far as there is room, and the last of them: each message
+    /// once, as it is now.
+    private func changes(
+        after rev: Int64, _ access: Access, _ room: inout PageRoom, _ store: any StoreReader
+    ) throws -> (changes: [LogChange], through: Int64) {
+        guard rev < access.state.rev else { return ([], access.state.rev) }
+        let number = access.conversation.number
+        let rows = try store.changes(in: number, after: rev, limit: Self.syncChanges)
+        var changes: [LogChange] = []
+        var through = rev
+        for row in rows {
+            switch row.kind {
+            case .removal: changes.append(.removed(row.places, rev: row.rev))
+            case .message:
+                let seq = row.places.lowerBound
+                // One that was changed again comes with its last change.
+                guard access.visible.contains(seq), let message = try store.message(at: seq, in: number),
+                    message.rev == row.rev
+                else { break }
+                guard room.take(message) else { return (changes, through) }
+                let name = access.conversation.id.relative(to: access.reader)
+                changes.append(.message(message.message(in: name, epoch: access.state.epoch)))
+            }
+            through = row.rev
+        }
+        return (changes, rows.count < Self.syncChanges ? access.state.rev : through)
     }
 
     // MARK: Conversations of a user
@@ -164,7 +205,7 @@ extension Engine {
         var time = row.timetoken
         if !candidate.isMember {
             let newest = try visible(row, for: caller, in: store)?.visible.highest ?? 0
-            time = try store.message(atOrBelow: newest, in: row.number)?.timetoken ?? Timetoken(rawValue: 0)
+            time = try store.place(atOrBelow: newest, in: row.number)?.timetoken ?? Timetoken(rawValue: 0)
         }
         return RecentsCursor(time: time, number: row.number)
     }

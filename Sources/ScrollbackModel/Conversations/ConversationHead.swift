@@ -27,11 +27,14 @@ public struct ConversationHead: Hashable, Sendable {
     public var isMember: Bool
     /// The member's own change counter when this was computed.
     package var userRev: Int64
+    /// What the reader deleted for themselves since the cursor this head was asked for with.
+    package var hidden: [SeqRange]
 
     package init(
         conversation: ConversationID, name: String? = nil, avatar: String? = nil, state: LogHead, unread: Int64 = 0,
         mentions: Int64 = 0, readSeq: Seq = 0, lastMessage: Message? = nil, isMuted: Bool = false,
-        isPinned: Bool = false, isMarkedUnread: Bool = false, isMember: Bool = true, userRev: Int64 = 0
+        isPinned: Bool = false, isMarkedUnread: Bool = false, isMember: Bool = true, userRev: Int64 = 0,
+        hidden: [SeqRange] = []
     ) {
         self.conversation = conversation
         self.name = name
@@ -46,6 +49,7 @@ public struct ConversationHead: Hashable, Sendable {
         self.isMarkedUnread = isMarkedUnread
         self.isMember = isMember
         self.userRev = userRev
+        self.hidden = hidden
     }
 
     /// The newest place the member may see; 0 for an empty conversation.

@@ -36,15 +36,17 @@ public enum Anchor: Hashable, Sendable {
     case after(HistoryPoint)
     /// Both ways from here; the message itself is given besides.
     case around(HistoryPoint, before: Int, after: Int)
-    /// From the first point, included, to the second, excluded.
+    /// To newer from the first point, included, up to the second, excluded.
     case between(HistoryPoint, HistoryPoint)
+    /// To older from the first point, excluded, down to the second, included.
+    case backward(from: HistoryPoint, downTo: HistoryPoint)
     /// Where another page said its history goes on.
     case cursor(HistoryCursor)
 
     package var points: [HistoryPoint] {
         switch self {
         case .before(let point), .after(let point), .around(let point, _, _): [point]
-        case .between(let first, let second): [first, second]
+        case .between(let first, let second), .backward(let first, let second): [first, second]
         case .cursor: []
         }
     }
@@ -93,17 +95,23 @@ public struct MessageFilter: Hashable, Sendable {
     public var senders: Set<UserID>?
     /// Only messages that mention the reader, by name or because everyone is meant.
     public var mentionsMe: Bool
+    /// Only messages whose content is a file of its own.
+    public var hasMedia: Bool
+    /// Only the replies in the thread that begins with this message.
+    public var thread: MessageID?
 
     /// A filter of what is given; what is left out filters nothing.
     public init(
         types: Set<MessageType>? = nil, excludedTypes: Set<MessageType>? = nil, customTypes: Set<String?>? = nil,
-        senders: Set<UserID>? = nil, mentionsMe: Bool = false
+        senders: Set<UserID>? = nil, mentionsMe: Bool = false, hasMedia: Bool = false, thread: MessageID? = nil
     ) {
         self.types = types
         self.excludedTypes = excludedTypes
         self.customTypes = customTypes
         self.senders = senders
         self.mentionsMe = mentionsMe
+        self.hasMedia = hasMedia
+        self.thread = thread
     }
 
     /// Every message.
@@ -116,6 +124,10 @@ public struct MessageFilter: Hashable, Sendable {
     public static func customTypes(_ types: Set<String?>) -> MessageFilter { .init(customTypes: types) }
     /// Only messages that mention the reader, by name or because everyone is meant.
     public static var mentionsMe: MessageFilter { .init(mentionsMe: true) }
+    /// Only messages whose content is a file of its own: images, GIFs, files, voice messages and videos.
+    public static var hasMedia: MessageFilter { .init(hasMedia: true) }
+    /// Only the replies in the thread that begins with a message.
+    public static func thread(_ root: MessageID) -> MessageFilter { .init(thread: root) }
 
     /// Whether a message is wanted by `reader`.
     public func matches(_ message: Message, reader: UserID) -> Bool {
@@ -123,8 +135,16 @@ public struct MessageFilter: Hashable, Sendable {
         if let excludedTypes, excludedTypes.contains(message.type) { return false }
         if let customTypes, !customTypes.contains(message.attributes.customType) { return false }
         if let senders, !senders.contains(message.sender) { return false }
+        if hasMedia, !message.type.isMedia { return false }
+        if let thread, message.thread != thread { return false }
         if mentionsMe, message.attributes.mentions?.includes(reader) != true { return false }
         return true
+    }
+
+    /// Whether it asks for what few messages are, which stores keep an index of.
+    package var isSelective: Bool {
+        thread != nil || mentionsMe || hasMedia || types.map { !$0.contains(.text) } ?? false
+            || customTypes.map { !$0.contains(nil) } ?? false
     }
 
     /// Refuses filters that nothing can match.

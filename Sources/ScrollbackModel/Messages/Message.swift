@@ -26,12 +26,19 @@ public struct Message: Hashable, Identifiable, Sendable {
     public var attributes: MessageAttributes
     /// When its content was last changed; absent while it is as it was sent.
     public var editedAt: Date?
+    /// The message at the beginning of the thread this one is a reply in; absent outside of threads.
+    public var thread: MessageID?
+    /// What its own replies come to, where there are any.
+    public var replies: ReplySummary?
+    /// What its actions come to, reactions among them.
+    public var actions: [ActionSummary]
 
     /// A message with all that is known of it.
     public init(
         conversation: ConversationID, seq: Seq, n: Int64, id: MessageID, timetoken: Timetoken, epoch: Epoch,
         sender: UserID, type: MessageType, content: MessageContent?, rev: Int64 = 0,
-        attributes: MessageAttributes = .init(), editedAt: Date? = nil
+        attributes: MessageAttributes = .init(), editedAt: Date? = nil, thread: MessageID? = nil,
+        replies: ReplySummary? = nil, actions: [ActionSummary] = []
     ) {
         self.conversation = conversation
         self.seq = seq
@@ -45,6 +52,9 @@ public struct Message: Hashable, Identifiable, Sendable {
         self.rev = rev
         self.attributes = attributes
         self.editedAt = editedAt
+        self.thread = thread
+        self.replies = replies
+        self.actions = actions
     }
 
     /// When the server stored it (an import: when it was said), in milliseconds.
@@ -69,7 +79,9 @@ public struct MessageAttributes: Hashable, Sendable {
     public var customType: String?
     /// What a push about it should say and how it should look, a JSON object of at most 32 KiB.
     public var push: RawJSON?
-    /// The message it answers; the server does not look whether that is there.
+    /// The message it answers, whether or not that is there.
+    ///
+    /// Where it is there, and its sender may see it, the answer is in its thread: ``Message/thread``.
     public var replyTo: MessageID?
     /// What the sender switched off for this one message.
     public var traits: MessageTraits

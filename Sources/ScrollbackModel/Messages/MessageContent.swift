@@ -68,6 +68,23 @@ public struct MessageType: RawRepresentable, Hashable, Sendable {
     /// A command, which is not stored: it reaches whoever is connected now.
     public static let command = MessageType(rawValue: "command")
 
+    /// A picture.
+    public static let image = MessageType(rawValue: "image")
+    /// A moving picture, sent as it is.
+    public static let gif = MessageType(rawValue: "gif")
+    /// A file of any kind.
+    public static let file = MessageType(rawValue: "file")
+    /// A voice message.
+    public static let voice = MessageType(rawValue: "voice")
+    /// A video.
+    public static let video = MessageType(rawValue: "video")
+
+    /// The types whose content is a file of its own.
+    package static let media: Set<MessageType> = [.image, .gif, .file, .voice, .video]
+
+    /// Whether its content is a file of its own: an image, GIF, file, voice message or video.
+    public var isMedia: Bool { Self.media.contains(self) }
+
     /// What a message of this type does besides being read.
     public var traits: MessageTraits {
         switch self {

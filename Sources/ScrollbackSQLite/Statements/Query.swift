@@ -2,12 +2,16 @@
 enum Query: Int, CaseIterable {
     case beginRead, beginWrite, commit, rollback
     case conversationByName, conversationByNumber, channels
-    case member, members, memberships, spans, firstHidden, hiddenAtOrBelow, mentions
-    case messageAt, messageByID, messageAtOrBelow, messagesNewestFirst, messagesOldestFirst
-    case user
-    case insertConversation, updateConversation, putMember, putUser, insertMessage, putSpan, putHidden, dropHidden
-    case insertMention, putMoved
-    case eraseMessages, eraseMentions, eraseSpans, eraseHidden, eraseReaders, eraseMembers
+    case member, members, memberships, spans, bits, voids, mentions
+    case messageAt, messageByID, messageAtOrBelow, placeAtOrBelow, messagesNewestFirst, messagesOldestFirst
+    case retired, changes, changeByOperation
+    case actions, actionsAt, actionByValue, actionByTime, lastAction
+    case user, conversations, serverSettings
+    case insertConversation, updateConversation, putMember, putUser, insertMessage, putSpan, putBits, dropBits
+    case putVoid, dropVoid, insertMention, dropMention, putMoved, updateMessage, insertRetired, dropRetired
+    case insertChange, dropChanges, insertAction, removeAction, removeActions, removeMessages, removeActionsOf, putSettings
+    case eraseMessages, eraseMentions, eraseSpans, eraseBits, eraseVoids, eraseRetired, eraseChanges, eraseActions
+    case eraseReaders, eraseMembers
 
     var sql: String {
         switch self {
@@ -30,14 +34,14 @@ enum Query: Int, CaseIterable {
             """
         case .memberships: "SELECT \(Self.memberColumns) FROM member WHERE user = ? ORDER BY conversation"
         case .spans: #"SELECT joined, "left" FROM span WHERE conversation = ? AND user = ? ORDER BY joined"#
-        case .firstHidden:
+        case .bits:
             """
-            SELECT \(Self.hiddenColumns) FROM hidden WHERE conversation = ? AND user = ? ORDER BY lowerN LIMIT 1
+            SELECT block, words FROM bits WHERE conversation = ? AND kind = ? AND user = ? AND block BETWEEN ? AND ?
+            ORDER BY block
             """
-        case .hiddenAtOrBelow:
+        case .voids:
             """
-            SELECT \(Self.hiddenColumns) FROM hidden WHERE conversation = ? AND user = ? AND lowerN <= ?
-            ORDER BY lowerN DESC LIMIT 1
+            SELECT lower, upper, userRev, holdsMessages FROM void WHERE conversation = ? AND user = ? ORDER BY lower
             """
         case .mentions:
             """
@@ -51,23 +55,48 @@ enum Query: Int, CaseIterable {
             """
             SELECT \(Self.messageColumns) FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1
             """
+        case .placeAtOrBelow:
+            "SELECT seq, n, timetoken FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
         case .messagesNewestFirst: Self.messages(newestFirst: true)
         case .messagesOldestFirst: Self.messages(newestFirst: false)
         case .user: "SELECT id, name, avatar, metadata, rev, revokedAt FROM user WHERE id = ?"
-        case .insertConversation, .updateConversation, .putMember, .putUser, .insertMessage, .putSpan, .putHidden,
-            .dropHidden, .insertMention, .putMoved:
-            change
+        case .retired: "SELECT \(Self.retiredColumns) FROM retired WHERE id = ? AND conversation = ?"
+        case .changes: "SELECT \(Self.changeColumns) FROM change WHERE conversation = ? AND rev > ? ORDER BY rev"
+        case .changeByOperation:
+            "SELECT \(Self.changeColumns) FROM change WHERE operation = ? AND conversation = ?"
+        case .actions:
+            "SELECT \(Self.actionColumns) FROM action WHERE conversation = ? AND timetoken > ? ORDER BY timetoken"
+        case .actionsAt:
+            """
+            SELECT \(Self.actionColumns) FROM action WHERE conversation = ? AND seq = ? AND timetoken > ?
+            ORDER BY timetoken
+            """
+        case .actionByValue:
+            """
+            SELECT \(Self.actionColumns) FROM action
+            WHERE conversation = ? AND seq = ? AND sender = ? AND type = ? AND value = ?
+            """
+        case .actionByTime: "SELECT \(Self.actionColumns) FROM action WHERE conversation = ? AND timetoken = ?"
+        case .lastAction: "SELECT timetoken FROM action WHERE conversation = ? ORDER BY timetoken DESC LIMIT 1"
+        case .conversations:
+            "SELECT \(Self.conversationColumns) FROM conversation WHERE number > ? ORDER BY number"
+        case .serverSettings: "SELECT value FROM setting WHERE name = 'server'"
         case .eraseMessages: "DELETE FROM message WHERE conversation = ?"
         case .eraseMentions: "DELETE FROM mention WHERE conversation = ?"
         case .eraseSpans: "DELETE FROM span WHERE conversation = ?"
-        case .eraseHidden: "DELETE FROM hidden WHERE conversation = ?"
+        case .eraseBits: "DELETE FROM bits WHERE conversation = ?"
+        case .eraseVoids: "DELETE FROM void WHERE conversation = ?"
+        case .eraseRetired: "DELETE FROM retired WHERE conversation = ?"
+        case .eraseChanges: "DELETE FROM change WHERE conversation = ?"
+        case .eraseActions: "DELETE FROM action WHERE conversation = ?"
         case .eraseReaders: "DELETE FROM member WHERE conversation = ? AND standing = 0"
         case .eraseMembers:
             """
             UPDATE member SET standing = 2, role = 'member', joinSeq = 0, joinN = 0, readSeq = 0, readN = 0,
-                clearSeq = 0, clearN = 0, isMuted = 0, isPinned = 0, isMarkedUnread = 0, view = 0, userRev = 0
+                clearSeq = 0, clearN = 0, isMuted = 0, isPinned = 0, isMarkedUnread = 0, view = 0, userRev = 0, hasVoids = 0
             WHERE conversation = ?
             """
+        default: change
         }
     }
 
@@ -76,17 +105,17 @@ enum Query: Int, CaseIterable {
         case .insertConversation:
             """
             INSERT INTO conversation (\(Self.settings), kind, target, part)
-            VALUES (\(Self.places(19)))
+            VALUES (\(Self.places(24)))
             ON CONFLICT (kind, target, part) DO UPDATE
             SET (\(Self.settings)) = (\(Self.excluded(Self.settings)))
             RETURNING number
             """
         case .updateConversation:
             // Not its name: SQLite would write the index on names anew, though a name never changes.
-            "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(16))) WHERE number = ?"
+            "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(21))) WHERE number = ?"
         case .putMember:
             """
-            INSERT INTO member (\(Self.memberColumns)) VALUES (\(Self.places(15)))
+            INSERT INTO member (\(Self.memberColumns)) VALUES (\(Self.places(16)))
             ON CONFLICT (conversation, user) DO UPDATE
             SET (\(Self.memberState)) = (\(Self.excluded(Self.memberState)))
             """
@@ -96,21 +125,52 @@ enum Query: Int, CaseIterable {
             ON CONFLICT (id) DO UPDATE SET name = excluded.name, avatar = excluded.avatar,
                 metadata = excluded.metadata, rev = excluded.rev, revokedAt = excluded.revokedAt
             """
-        case .insertMessage: "INSERT INTO message (conversation, \(Self.messageColumns)) VALUES (\(Self.places(18)))"
+        case .insertMessage: "INSERT INTO message (conversation, \(Self.messageColumns)) VALUES (\(Self.places(22)))"
         case .putSpan:
             """
             INSERT INTO span (conversation, user, joined, "left") VALUES (?, ?, ?, ?)
             ON CONFLICT (conversation, user, joined) DO UPDATE SET "left" = excluded."left"
             """
-        case .putHidden:
+        case .putBits:
             """
-            INSERT INTO hidden (conversation, user, \(Self.hiddenColumns)) VALUES (\(Self.places(7)))
-            ON CONFLICT (conversation, user, lowerN) DO UPDATE
-            SET lowerSeq = excluded.lowerSeq, upperSeq = excluded.upperSeq, upperN = excluded.upperN, below = excluded.below
+            INSERT INTO bits (conversation, kind, user, block, words) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (conversation, kind, user, block) DO UPDATE SET words = excluded.words
             """
-        case .dropHidden:
-            // What begins above the number ends above it: the rest is not looked at.
-            "DELETE FROM hidden WHERE conversation = ?1 AND user = ?2 AND lowerN < ?3 AND upperN <= ?3"
+        case .dropBits: "DELETE FROM bits WHERE conversation = ? AND kind = ? AND user = ? AND block < ?"
+        case .putVoid:
+            """
+            INSERT INTO void (conversation, user, lower, upper, userRev, holdsMessages) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (conversation, user, lower) DO UPDATE
+            SET upper = excluded.upper, userRev = excluded.userRev, holdsMessages = excluded.holdsMessages
+            """
+        case .dropVoid: "DELETE FROM void WHERE conversation = ? AND user = ? AND lower = ?"
+        case .dropMention: "DELETE FROM mention WHERE conversation = ? AND user = ? AND seq = ?"
+        case .updateMessage:
+            """
+            UPDATE message SET (\(Self.messageState)) = (\(Self.places(14))) WHERE conversation = ? AND seq = ?
+            """
+        case .insertRetired:
+            """
+            INSERT INTO retired (\(Self.retiredColumns), conversation) VALUES (\(Self.places(7)))
+            ON CONFLICT (conversation, id) DO NOTHING
+            """
+        case .dropRetired:
+            """
+            DELETE FROM retired WHERE (id, conversation) IN
+                (SELECT id, conversation FROM retired WHERE timetoken < ? ORDER BY timetoken LIMIT ?)
+            """
+        case .insertChange: "INSERT INTO change (\(Self.changeColumns), conversation) VALUES (\(Self.places(9)))"
+        case .dropChanges: "DELETE FROM change WHERE conversation = ? AND rev <= ?"
+        case .insertAction: "INSERT INTO action (\(Self.actionColumns), conversation) VALUES (\(Self.places(6)))"
+        case .removeAction: "DELETE FROM action WHERE conversation = ? AND timetoken = ?"
+        case .removeActions: "DELETE FROM action WHERE conversation = ? AND seq = ?"
+        case .removeMessages: "DELETE FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?"
+        case .removeActionsOf: "DELETE FROM action WHERE conversation = ? AND seq BETWEEN ? AND ?"
+        case .putSettings:
+            """
+            INSERT INTO setting (name, value) VALUES ('server', ?)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value
+            """
         case .insertMention:
             """
             INSERT INTO mention (conversation, user, seq, sender) VALUES (?, ?, ?, ?)
@@ -122,9 +182,11 @@ enum Query: Int, CaseIterable {
     }
 
     /// A page, from one end of a run of places or the other; `condition` begins with `AND`.
-    static func messages(newestFirst: Bool, where condition: String = "") -> String {
+    ///
+    /// - Parameter index: the one to walk; without one all messages of the run are looked at.
+    static func messages(newestFirst: Bool, index: String? = nil, where condition: String = "") -> String {
         """
-        SELECT \(messageColumns) FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?\(condition)
+        SELECT \(messageColumns) FROM message\(index.map { " INDEXED BY \($0)" } ?? "") WHERE conversation = ? AND seq BETWEEN ? AND ?\(condition)
         ORDER BY seq\(newestFirst ? " DESC" : "")
         """
     }
@@ -133,18 +195,23 @@ enum Query: Int, CaseIterable {
 
     private static let settings = """
         name, avatar, metadata, visibility, isPrivate, isDeleted, createdAt, salt, head, n, timetoken, rev, firstSeq, \
-        floorN, view, moved
+        floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, moved
         """
     static let conversationColumns = "number, kind, target, part, \(settings)"
     private static let memberState = """
-        standing, role, joinSeq, joinN, readSeq, readN, clearSeq, clearN, isMuted, isPinned, isMarkedUnread, view, userRev
+        standing, role, joinSeq, joinN, readSeq, readN, clearSeq, clearN, isMuted, isPinned, isMarkedUnread, view, userRev, \
+        hasVoids
         """
     static let memberColumns = "conversation, user, \(memberState)"
-    static let hiddenColumns = "lowerSeq, upperSeq, lowerN, upperN, below"
-    static let messageColumns = """
-        seq, n, timetoken, id, sender, type, flags, digest, rev, editedAt, customType, mentions, replyTo, metadata, \
-        extra, push, content
+    static let changeColumns = "rev, kind, lower, upper, at, operation, digest, answer"
+    static let actionColumns = "seq, timetoken, sender, type, value"
+    static let retiredColumns = "id, sender, digest, seq, n, timetoken"
+    /// What a change may alter.
+    private static let messageState = """
+        flags, rev, editedAt, customType, mentions, replyTo, thread, replyCount, lastReply, actions, metadata, extra, \
+        push, content
         """
+    static let messageColumns = "seq, n, timetoken, id, sender, type, digest, \(messageState)"
 
     private static func places(_ count: Int) -> String {
         Array(repeating: "?", count: count).joined(separator: ", ")

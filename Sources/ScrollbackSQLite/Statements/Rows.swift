@@ -31,6 +31,11 @@ extension Columns {
         row.rev = integer()
         row.firstSeq = integer()
         row.floorN = integer()
+        row.floorTime = Timetoken(rawValue: bits())
+        row.sweptSeq = integer()
+        row.changeFloor = integer()
+        row.retention = optionalInteger()
+        row.hasVoids = flag()
         row.view = integer()
         row.moved = integer()
         return row
@@ -66,12 +71,45 @@ extension Columns {
         row.isMarkedUnread = flag()
         row.view = integer()
         row.userRev = integer()
+        row.hasVoids = flag()
         return row
     }
 
-    mutating func hidden() -> HiddenRow {
-        HiddenRow(
-            lowerSeq: integer(), upperSeq: integer(), lowerN: integer(), upperN: integer(), below: integer())
+    mutating func block() throws -> BitBlock {
+        let index = integer()
+        guard let words = bytes(as: SIMD16<UInt64>.self) else { throw Self.unreadable("words") }
+        return BitBlock(index: index, words: words)
+    }
+
+    mutating func void() throws -> VoidRow {
+        let lower = integer()
+        let upper = integer()
+        guard lower <= upper else { throw Self.unreadable("upper") }
+        return VoidRow(lower...upper, userRev: integer(), holdsMessages: flag())
+    }
+
+    mutating func change() throws -> ChangeRow {
+        let rev = integer()
+        guard let kind = ChangeRow.Kind(rawValue: integer()) else { throw Self.unreadable("kind") }
+        let lower = integer()
+        let upper = integer()
+        guard lower <= upper else { throw Self.unreadable("upper") }
+        return ChangeRow(
+            rev: rev, kind: kind, places: lower...upper, at: Timetoken(rawValue: bits()),
+            operation: optionalUUID().map { MessageID($0) }, digest: integer(), answer: integer())
+    }
+
+    mutating func action() -> ActionRow {
+        ActionRow(
+            seq: integer(), timetoken: Timetoken(rawValue: bits()), sender: UserID(known: text()), type: text(),
+            value: text())
+    }
+
+    mutating func key() throws -> KeyRow {
+        guard let id = optionalUUID() else { throw Self.unreadable("id") }
+        return KeyRow(
+            id: MessageID(id), sender: UserID(known: text()), digest: integer(), seq: integer(), n: integer(),
+            timetoken: Timetoken(rawValue: bits()))
     }
 
     mutating func message() throws -> MessageRow {
@@ -81,19 +119,24 @@ extension Columns {
         guard let id = optionalUUID() else { throw Self.unreadable("id") }
         let sender = UserID(known: text())
         let type = MessageType(rawValue: text())
-        let traits = MessageTraits(bits: integer())
         let digest = integer()
+        let traits = MessageTraits(bits: integer())
         let rev = integer()
         let editedAt = optionalDate()
         var attributes = MessageAttributes(customType: optionalText(), traits: traits)
         attributes.mentions = try optionalText().map { try Mentions(stored: $0) }
         attributes.replyTo = optionalUUID().map { MessageID($0) }
+        let thread = optionalUUID().map { MessageID($0) }
+        let replyCount = optionalInteger()
+        let lastReply = Timetoken(rawValue: bits())
+        let actions = try optionalText().map { try [ActionSummary](stored: $0) }
         attributes.metadata = json()
         attributes.extra = json()
         attributes.push = json()
         return MessageRow(
             seq: seq, n: n, timetoken: timetoken, id: MessageID(id), sender: sender, type: type, content: json(),
-            attributes: attributes, rev: rev, editedAt: editedAt, digest: digest)
+            attributes: attributes, rev: rev, editedAt: editedAt, digest: digest, thread: thread,
+            replies: replyCount.map { ReplySummary(count: $0, lastReplyAt: lastReply) }, actions: actions ?? [])
     }
 
     mutating func user() -> UserRow {
@@ -139,6 +182,11 @@ extension Parameters {
         add(row.rev)
         add(row.firstSeq)
         add(row.floorN)
+        add(bits: row.floorTime.rawValue)
+        add(row.sweptSeq)
+        add(row.changeFloor)
+        add(row.retention)
+        add(row.hasVoids)
         add(row.view)
         add(row.moved)
     }
@@ -159,14 +207,47 @@ extension Parameters {
         add(row.isMarkedUnread)
         add(row.view)
         add(row.userRev)
+        add(row.hasVoids)
     }
 
-    mutating func add(_ run: HiddenRow) {
-        add(run.lowerSeq)
-        add(run.upperSeq)
-        add(run.lowerN)
-        add(run.upperN)
-        add(run.below)
+    /// A set's kind and whose it is.
+    mutating func add(_ set: BitSet) {
+        switch set {
+        case .removed, .deleted:
+            add(set == .removed ? 0 : 1)
+            add("")
+        case .uncounted(let user):
+            add(2)
+            add(user.text)
+        }
+    }
+
+    mutating func add(_ row: ChangeRow) {
+        add(row.rev)
+        add(row.kind.rawValue)
+        add(row.places.lowerBound)
+        add(row.places.upperBound)
+        add(bits: row.at.rawValue)
+        add(row.operation?.uuid)
+        add(row.digest)
+        add(row.answer)
+    }
+
+    mutating func add(_ row: KeyRow) {
+        add(row.id.uuid)
+        add(row.sender.text)
+        add(row.digest)
+        add(row.seq)
+        add(row.n)
+        add(bits: row.timetoken.rawValue)
+    }
+
+    mutating func add(_ row: ActionRow) {
+        add(row.seq)
+        add(bits: row.timetoken.rawValue)
+        add(row.sender.text)
+        add(row.type)
+        add(row.value)
     }
 
     mutating func add(_ row: MessageRow) {
@@ -176,13 +257,22 @@ extension Parameters {
         add(row.id.uuid)
         add(row.sender.text)
         add(row.type.rawValue)
-        add(row.attributes.traits.bits)
         add(row.digest)
+        add(stateOf: row)
+    }
+
+    /// What a change may alter.
+    mutating func add(stateOf row: MessageRow) {
+        add(row.attributes.traits.bits)
         add(row.rev)
         add(row.editedAt)
         add(row.attributes.customType)
         add(row.attributes.mentions?.stored)
         add(row.attributes.replyTo?.uuid)
+        add(row.thread?.uuid)
+        add(row.replies?.count)
+        add(row.replies.map { Int64(bitPattern: $0.lastReplyAt.rawValue) })
+        add(row.actions.isEmpty ? nil : row.actions.stored)
         add(row.attributes.metadata?.text)
         add(row.attributes.extra?.text)
         add(row.attributes.push?.text)
@@ -222,5 +312,18 @@ extension Mentions {
             }
         }
         self.init(everyone: everyone, users: users, pushText: pushText)
+    }
+}
+
+extension [ActionSummary] {
+    fileprivate var stored: String {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.text
+    }
+
+    fileprivate init(stored text: String) throws {
+        var reader = JSONReader(text)
+        try self.init(from: &reader)
     }
 }

@@ -61,6 +61,8 @@ struct Verification {
     static let maximumFindings = 1000
 
     let connection: Connection
+    /// The engine's own questions, of the same snapshot.
+    let reader: SQLiteReader
     private(set) var findings: [String] = []
     private var state: VerifyProgress
     private let report: (VerifyProgress) -> Void
@@ -68,33 +70,36 @@ struct Verification {
 
     /// What is asked of every conversation.
     struct Statements {
-        let messages, ids, members, spans, runs, runMessages, mentions, numberAt: Statement
+        let messages, ids, members, spans, blocks, counted, mentions, changes: Statement
 
         init(_ database: Database) throws {
             func statement(_ sql: String) throws -> Statement { try database.makeStatement(sql: sql) }
             messages = try statement(
-                "SELECT seq, n, timetoken, type, flags FROM message WHERE conversation = ? ORDER BY seq")
+                """
+                SELECT seq, n, timetoken, type, flags, content IS NULL, rev FROM message WHERE conversation = ?
+                ORDER BY seq
+                """)
             ids = try statement("SELECT id FROM message WHERE conversation = ? ORDER BY id")
             members = try statement("SELECT \(Query.memberColumns) FROM member WHERE conversation = ? ORDER BY user")
             spans = try statement(
                 #"SELECT user, joined, "left" FROM span WHERE conversation = ? ORDER BY user, joined"#)
-            runs = try statement(
-                "SELECT user, \(Query.hiddenColumns) FROM hidden WHERE conversation = ? ORDER BY user, lowerN")
-            runMessages = try statement(
-                "SELECT sender, type, flags FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?")
+            blocks = try statement(
+                "SELECT user, block, words FROM bits WHERE conversation = ? AND kind = 2 ORDER BY user, block")
+            counted = try statement(
+                "SELECT seq, n, sender, type, flags FROM message WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq")
             mentions = try statement(
                 """
                 SELECT mention.seq, mention.sender, message.sender FROM mention LEFT JOIN message
                 ON message.conversation = mention.conversation AND message.seq = mention.seq
                 WHERE mention.conversation = ?
                 """)
-            numberAt = try statement(
-                "SELECT n FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1")
+            changes = try statement("SELECT rev FROM change WHERE conversation = ? ORDER BY rev")
         }
     }
 
     init(_ connection: Connection, _ report: @escaping (VerifyProgress) -> Void) throws {
         self.connection = connection
+        reader = SQLiteReader(connection)
         self.report = report
         statements = try Statements(connection.database)
         let total = try Int64.fetchOne(connection.database, sql: "SELECT count(*) FROM conversation") ?? 0
@@ -129,6 +134,7 @@ struct Verification {
         while let row = try connection.nextConversation(after: after) {
             after = row.number
             try checkLog(of: row)
+            try checkChanges(of: row)
             try checkPeople(of: row)
             state.conversations += 1
             report(state)
@@ -138,7 +144,7 @@ struct Verification {
 
     /// Rows whose conversation is not there.
     private mutating func checkOrphans() throws {
-        for table in ["message", "member", "span", "hidden", "mention"] {
+        for table in ["message", "member", "span", "bits", "void", "mention", "change", "action", "retired"] {
             let sql = """
                 SELECT DISTINCT conversation FROM \(table)
                 WHERE conversation NOT IN (SELECT number FROM conversation) LIMIT 10

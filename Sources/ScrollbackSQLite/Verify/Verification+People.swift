@@ -7,17 +7,20 @@ extension Verification {
     mutating func checkPeople(of row: ConversationRow) throws {
         try checkPositions(of: row)
         try checkSpans(of: row)
-        try checkRuns(of: row)
+        try checkUncounted(of: row)
         try checkMentions(of: row)
     }
 
     private mutating func checkPositions(of row: ConversationRow) throws {
+        let voids = SeqRangeSet(try reader.voids(of: nil, in: row.number).map(\.places))
         try connection.run(statements.members, bind: { $0.add(row.number) }) { columns in
             let member = try columns.member()
             func check(_ name: String, _ seq: Seq, _ n: Int64) throws {
                 guard (0...row.head).contains(seq) else {
                     return try found("\(row.id): \(member.user)'s \(name) place \(seq) is not in 0...\(row.head)")
                 }
+                // In a hole nothing says how much counted.
+                if voids.contains(seq) { return }
                 // Below the floor the log no longer says; the number there was no higher than at the floor.
                 let isGone = seq < row.firstSeq - 1
                 let expected = isGone ? row.floorN : try number(at: seq, in: row)
@@ -54,60 +57,44 @@ extension Verification {
         }
     }
 
-    private mutating func checkRuns(of row: ConversationRow) throws {
-        var user = ""
-        let nothing = HiddenRow(lowerSeq: 0, upperSeq: 0, lowerN: 0, upperN: -1, below: 0)
-        var last = nothing
-        try connection.run(statements.runs, bind: { $0.add(row.number) }) { columns in
-            let name = columns.text()
-            let run = columns.hidden()
-            if name != user {
-                user = name
-                last = nothing
-                // Runs below the lowest were forgotten: what they held can't be checked any more.
-                last.below = run.below
-            }
-            let range = "\(run.lowerSeq) to \(run.upperSeq)"
-            if run.below != last.sum() {
-                try found("\(row.id): below \(user)'s own run \(range) lie \(last.sum()), and it says \(run.below)")
-            }
-            if run.lowerSeq <= last.upperSeq || run.lowerN <= last.upperN {
-                try found("\(row.id): \(user)'s own run \(range) begins before the one before it ended")
-            }
-            if run.upperSeq < run.lowerSeq || run.upperSeq > row.head {
-                try found("\(row.id): \(user)'s own run \(range) is not a run of this log")
-            } else {
-                try checkRun(run, of: user, in: row)
-            }
-            last = run
+    /// What somebody does not count is their own, or deleted for themselves; and what is their own above their position
+    /// they do not count.
+    private mutating func checkUncounted(of row: ConversationRow) throws {
+        var blocks: [(user: UserID, block: BitBlock)] = []
+        try connection.run(statements.blocks, bind: { $0.add(row.number) }) { columns in
+            blocks.append((UserID(known: columns.text()), try columns.block()))
             return true
         }
-    }
-
-    /// What counts in a run is the member's own, and its numbers are those of the log.
-    private mutating func checkRun(_ run: HiddenRow, of user: String, in row: ConversationRow) throws {
-        let range = "\(run.lowerSeq) to \(run.upperSeq)"
-        var foreign = false
-        try connection.run(
-            statements.runMessages,
-            bind: {
-                $0.add(row.number)
-                $0.add(run.lowerSeq)
-                $0.add(run.upperSeq)
-            },
-            row: { columns in
-                let isOwn = columns.text().utf8.elementsEqual(user.utf8)
-                let traits = MessageType(rawValue: columns.text()).traits.less(MessageTraits(bits: columns.integer()))
-                // A run that was made longer may have notices of others in it, which nobody counts.
-                if !isOwn, traits.countsUnread { foreign = true }
-                return !foreign
-            })
-        if foreign { try found("\(row.id): \(user)'s own run \(range) has messages of others that count") }
-        let numbers = (lower: try number(at: run.lowerSeq - 1, in: row), upper: try number(at: run.upperSeq, in: row))
-        if run.lowerN != numbers.lower || run.upperN != numbers.upper {
-            try found(
-                "\(row.id): \(user)'s own run \(range) has the numbers \(run.lowerN) to \(run.upperN), "
-                    + "and the log \(numbers.lower) to \(numbers.upper)")
+        for (user, block) in blocks {
+            let hidden = SeqRangeSet(try reader.voids(of: user, in: row.number).map(\.places))
+            let member = try reader.member(user, of: row.number)
+            let base = max(row.floorN, member?.readN ?? 0, member?.clearN ?? 0, member?.joinN ?? 0)
+            let numbers = block.range
+            let first = try reader.lastPlace(in: row) { $0.n < numbers.lowerBound } + 1
+            let last = try reader.lastPlace(in: row) { $0.n <= numbers.upperBound }
+            guard first <= last else { continue }
+            var before = numbers.lowerBound - 1
+            try connection.run(
+                statements.counted,
+                bind: {
+                    $0.add(row.number)
+                    $0.add(first)
+                    $0.add(last)
+                },
+                row: { columns in
+                    let seq = columns.integer()
+                    let n = columns.integer()
+                    let isMine = columns.text().utf8.elementsEqual(user.text.utf8)
+                    let traits = MessageType(rawValue: columns.text()).traits
+                        .less(MessageTraits(bits: columns.integer()))
+                    defer { before = n }
+                    // Of those that share a number only the first counts.
+                    guard n > before, n > base, numbers.contains(n) else { return true }
+                    if block.contains(n) ? !isMine && !hidden.contains(seq) : isMine && traits.countsUnread {
+                        try found("\(row.id): whether \(user) counts message \(seq) is not what the log says")
+                    }
+                    return true
+                })
         }
     }
 

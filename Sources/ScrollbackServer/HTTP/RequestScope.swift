@@ -17,6 +17,7 @@ struct RequestScope: Sendable {
     let metrics: ServerMetrics
     let store: SQLiteStore
     let readiness: Readiness
+    let tidy: Tidying
 
     // MARK: Who asks
 

@@ -44,6 +44,9 @@ extension Route {
                 case "historyVisibility":
                     settings.visibility = try value.null() ? nil : value.choice("historyVisibility")
                 case "private": settings.isPrivate = try value.null() ? nil : value.bool()
+                case "retentionDays":
+                    if try value.null() { return }
+                    settings.retention = try value.retention()
                 case "metadata":
                     if try value.null() { return }
                     let json = try value.raw()
@@ -60,6 +63,7 @@ extension Route {
             try scope.engine.limits.check(attribute: settings.metadata, "metadata")
             let wanted = settings
             let isNew = try await scope.write { $0.putConversation(id, wanted, by: caller, completion: $1) }
+            if wanted.retention != nil { scope.tidy.begin() }
             return respond(isNew ? .created : .ok) { $0.field("conversation", id) }
         },
         Route(.get, "/v1/conversations/{conversation}") { scope, request, context throws(ChatError) in
@@ -81,17 +85,7 @@ extension Route {
         Route(.put, "/v1/conversations/{conversation}/read") { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
-            var seq: Seq?
-            var epoch: Epoch?
-            try await scope.object(request) { (name, value) throws(ChatError) in
-                switch name {
-                case "seq": seq = try value.integer()
-                case "epoch": epoch = try value.epoch()
-                default: try value.skip()
-                }
-            }
-            let place = try seq.required("seq")
-            let log = try epoch.required("epoch")
+            let (place, log) = try await scope.place(request)
             let summary = try await scope.write {
                 $0.read(id, seq: place, epoch: log, by: caller, completion: $1)
             }
@@ -146,5 +140,33 @@ extension Route {
             writer.array(heads) { $1.write(to: &$0) }
             writer.field("cursor", next)
         }
+    }
+}
+
+extension RequestScope {
+    /// A place in a log: the body of what moves a position.
+    func place(_ request: Request) async throws(ChatError) -> (seq: Seq, epoch: Epoch) {
+        var seq: Seq?
+        var epoch: Epoch?
+        try await object(request) { (name, value) throws(ChatError) in
+            switch name {
+            case "seq": seq = try value.integer()
+            case "epoch": epoch = try value.epoch()
+            default: try value.skip()
+            }
+        }
+        return (try seq.required("seq"), try epoch.required("epoch"))
+    }
+}
+
+extension JSONReader {
+    /// How long a conversation's messages are kept: days, for ever, or as the server's setting says.
+    fileprivate mutating func retention() throws(ChatError) -> RetentionPolicy? {
+        var copy = self
+        if nextIsString, try copy.string() == "default" {
+            self = copy
+            return nil
+        }
+        return try RetentionPolicy(from: &self)
     }
 }

@@ -26,12 +26,24 @@ extension LogState {
         return edit
     }
 
+    /// Applies what the user took out of their own view.
+    ///
+    /// It is no change of the log's: `rev` stays.
+    package mutating func apply(hidden places: [SeqRange], in epoch: Epoch) -> LogEdit {
+        guard epoch == self.epoch else { return .stale(.epoch, needsSync: true) }
+        var edit = LogEdit()
+        for range in places { makeVoid(range, &edit) }
+        finish(&edit)
+        return edit
+    }
+
     /// Applies a live event.
     package mutating func apply(_ event: LiveEvent) -> LogEdit {
         switch event {
         case .message(let message): apply(message: message)
         case .changed(_, let epoch, let change): apply(change: change, in: epoch)
         case .head(_, let head): apply(head: head)
+        case .hidden(_, let epoch, let places): apply(hidden: places, in: epoch)
         }
     }
 

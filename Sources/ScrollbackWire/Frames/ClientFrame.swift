@@ -28,6 +28,23 @@ package enum ClientRequest: Sendable {
     case send(ConversationID, Submission)
     case history(ConversationID, HistoryQuery)
     case read(ConversationID, seq: Seq, epoch: Epoch)
+    /// Gives a message other content; with the same operation again the first answer comes again.
+    case edit(ConversationID, MessageID, MessageEdit, operation: MessageID)
+    /// Deletes messages for everyone, or for oneself alone.
+    case delete(ConversationID, [MessageID], forMe: Bool)
+    /// Attaches an action to a message.
+    case addAction(ConversationID, MessageID, type: String, value: String, operation: MessageID)
+    case removeAction(ConversationID, MessageID, Timetoken, operation: MessageID)
+    /// Actions on a message, or on any of a conversation, after a time.
+    case actions(ConversationID, MessageID?, after: Timetoken?, limit: Int)
+    /// Hides everything up to a place from oneself.
+    case clear(ConversationID, seq: Seq, epoch: Epoch)
+    /// Pages of several conversations.
+    case fetch(FetchQuery)
+    /// How many messages there are since a time.
+    case counts([(conversation: ConversationID, time: Timetoken)])
+    /// Messages as they are now.
+    case refresh([MessageReference])
     /// The next window of what moved.
     case syncWindow(cursor: String?, limit: Int)
     /// What these logs have that the device has not.
@@ -102,7 +119,8 @@ package struct RequestError: Error {
 
 extension ClientRequest {
     static let names: Set<String> = [
-        "send", "history", "read", "sync", "subscribe", "unsubscribe", "users", "activity", "token", "ping",
+        "send", "history", "read", "edit", "delete", "action", "removeAction", "actions", "clear", "fetch", "counts",
+        "refresh", "sync", "subscribe", "unsubscribe", "users", "activity", "token", "ping",
     ]
 
     var name: String {
@@ -110,6 +128,15 @@ extension ClientRequest {
         case .send: "send"
         case .history: "history"
         case .read: "read"
+        case .edit: "edit"
+        case .delete: "delete"
+        case .addAction: "action"
+        case .removeAction: "removeAction"
+        case .actions: "actions"
+        case .clear: "clear"
+        case .fetch: "fetch"
+        case .counts: "counts"
+        case .refresh: "refresh"
         case .syncWindow, .syncLogs: "sync"
         case .subscribe: "subscribe"
         case .unsubscribe: "unsubscribe"
@@ -128,18 +155,50 @@ extension ClientRequest {
             writer.object { submission.writeMembers(to: &$0) }
         case .history(let conversation, let query):
             writer.field("conversation", conversation)
-            for (name, values) in query.parameters.values.sorted(by: { $0.key < $1.key }) {
-                writer.key(name)
-                switch name {
-                case "limit", "beforeLimit", "afterLimit", "mentionsMe": writer.value(RawJSON(known: values[0]))
-                case "types", "excludedTypes", "customTypes", "senders": writer.array(values) { $0.value($1) }
-                default: writer.value(values[0])
-                }
-            }
-        case .read(let conversation, let seq, let epoch):
+            query.parameters.write(to: &writer)
+        case .read(let conversation, let seq, let epoch), .clear(let conversation, let seq, let epoch):
             writer.field("conversation", conversation)
             writer.field("seq", seq)
             writer.field("epoch", epoch)
+        case .edit(let conversation, let id, let edit, let operation):
+            writer.field("conversation", conversation)
+            writer.field("id", id)
+            writer.field("operation", operation)
+            writer.key("edit")
+            writer.object { edit.writeMembers(to: &$0) }
+        case .delete(let conversation, let ids, let forMe):
+            writer.field("conversation", conversation)
+            writer.key("ids")
+            writer.array(ids) { $0.value($1.description) }
+            if forMe { writer.field("for", "me") }
+        case .addAction(let conversation, let id, let type, let value, let operation):
+            writer.field("conversation", conversation)
+            writer.field("id", id)
+            writer.field("operation", operation)
+            writer.key("action")
+            writer.object { writer in
+                writer.field("type", type)
+                writer.field("value", value)
+            }
+        case .removeAction(let conversation, let id, let timetoken, let operation):
+            writer.field("conversation", conversation)
+            writer.field("id", id)
+            writer.field("timetoken", timetoken)
+            writer.field("operation", operation)
+        case .actions(let conversation, let id, let after, let limit):
+            writer.field("conversation", conversation)
+            writer.field("id", id)
+            writer.field("after", after)
+            writer.field("limit", limit)
+        case .fetch(let query): query.writeMembers(to: &writer)
+        case .counts(let since):
+            writer.key("since")
+            writer.object { writer in
+                for (conversation, time) in since { writer.field(conversation.description, time) }
+            }
+        case .refresh(let references):
+            writer.key("messages")
+            writer.array(references) { writer, reference in writer.object { reference.writeMembers(to: &$0) } }
         case .syncWindow(let cursor, let limit):
             writer.field("cursor", cursor)
             writer.field("limit", limit)
@@ -169,6 +228,17 @@ private struct Fields {
     var conversation: ConversationID?
     var conversations: [ConversationID]?
     var message: SubmissionFields?
+    var id: MessageID?
+    var ids: [MessageID]?
+    var isForMe = false
+    var operation: MessageID?
+    var edit: MessageEditFields?
+    var action: (type: String, value: String)?
+    var timetoken: Timetoken?
+    var after: Timetoken?
+    var fetch = FetchFields()
+    var since: [(conversation: ConversationID, time: Timetoken)]?
+    var references: [MessageReference]?
     var history = HistoryParameters([:])
     var positions: [LogPosition]?
     var users: [UserID]?
@@ -179,7 +249,31 @@ private struct Fields {
 
     mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) {
         if type == "history", try history.read(name, &value) { return }
+        if type == "fetch", try fetch.read(name, &value) { return }
         switch name {
+        case "id": id = try value.null() ? nil : value.messageID()
+        case "ids":
+            ids = try value.list("ids", limit: 100) { (id) throws(ChatError) in try id.messageID("ids") }
+        case "for": isForMe = try value.forMe()
+        case "operation": operation = try value.messageID("operation")
+        case "edit":
+            var fields = MessageEditFields()
+            try value.object { (name, value) throws(ChatError) in
+                if name == "type" {
+                    fields.type = try MessageType(try value.string())
+                } else if try !fields.read(name, &value) {
+                    try value.skip()
+                }
+            }
+            edit = fields
+        case "action": action = try value.action()
+        case "timetoken": timetoken = try value.timetoken()
+        case "after": after = try value.null() ? nil : value.timetoken()
+        case "since": since = try MessageCounts.times(&value).map { (conversation: $0.0, time: $0.1) }
+        case "messages":
+            references = try value.list("messages", limit: 20) { (reference) throws(ChatError) in
+                try MessageReference(from: &reference)
+            }
         case "token": token = try value.string()
         case "device": device = try Identifier(try value.string(), parameter: "device").text
         case "cursor": cursor = try value.null() ? nil : value.string()
@@ -218,6 +312,11 @@ private struct Fields {
         return .request(ref: try ref.required("ref"), try request(type ?? "", limits: limits))
     }
 
+    private static func count(_ limit: Int64) throws(ChatError) -> Int {
+        guard let count = Int(exactly: limit) else { throw .invalidParameter("limit", "must be in range") }
+        return count
+    }
+
     private func request(_ type: String, limits: Limits) throws(ChatError) -> ClientRequest {
         switch type {
         case "send":
@@ -228,6 +327,31 @@ private struct Fields {
             return .read(
                 try conversation.required("conversation"), seq: try seq.required("seq"),
                 epoch: try epoch.required("epoch"))
+        case "clear":
+            return .clear(
+                try conversation.required("conversation"), seq: try seq.required("seq"),
+                epoch: try epoch.required("epoch"))
+        case "edit":
+            return .edit(
+                try conversation.required("conversation"), try id.required("id"),
+                try edit.required("edit").edit(limits: limits), operation: try operation.required("operation"))
+        case "delete":
+            return .delete(try conversation.required("conversation"), try ids.required("ids"), forMe: isForMe)
+        case "action":
+            let action = try action.required("action")
+            return .addAction(
+                try conversation.required("conversation"), try id.required("id"), type: action.type,
+                value: action.value, operation: try operation.required("operation"))
+        case "removeAction":
+            return .removeAction(
+                try conversation.required("conversation"), try id.required("id"),
+                try timetoken.required("timetoken"), operation: try operation.required("operation"))
+        case "actions":
+            return .actions(
+                try conversation.required("conversation"), id, after: after, limit: try Self.count(limit ?? 20))
+        case "fetch": return .fetch(try fetch.query())
+        case "counts": return .counts(try since.required("since"))
+        case "refresh": return .refresh(try references.required("messages"))
         case "sync":
             if let positions { return .syncLogs(positions) }
             let limit = limit ?? 50
@@ -244,5 +368,30 @@ private struct Fields {
         case "ping": return .ping
         default: throw ChatError(.unknownOperation, "there is no request \"\(type)\"", parameter: "type")
         }
+    }
+}
+
+extension JSONReader {
+    /// Whom a delete is for.
+    package mutating func forMe() throws(ChatError) -> Bool {
+        let text = try string()
+        guard text == "me" || text == "everyone" else { throw .invalidParameter("for", "must be me or everyone") }
+        return text == "me"
+    }
+
+    /// The type and the value of an action.
+    package mutating func action() throws(ChatError) -> (type: String, value: String) {
+        var type: String?
+        var text: String?
+        try object { (name, value) throws(ChatError) in
+            switch name {
+            case "type": type = try value.string()
+            case "value": text = try value.string()
+            default: try value.skip()
+            }
+        }
+        let action = (type: try type.required("type"), value: try text.required("value"))
+        try MessageAction.check(type: action.type, value: action.value)
+        return action
     }
 }

@@ -10,6 +10,7 @@ extension ServerEvent {
         case .message, .transient: "message"
         case .changed: "changed"
         case .head: "head"
+        case .hidden: "hidden"
         case .read, .peerRead: "read"
         case .conversation: "conversation"
         case .member: "member"
@@ -31,11 +32,16 @@ extension ServerEvent {
             writer.field("epoch", epoch)
             writer.key("change")
             change.write(to: &writer)
-        case .head(_, let epoch, let seq, let n, let rev):
+        case .head(_, let epoch, let seq, let n, let rev, let floor):
             writer.field("epoch", epoch)
             writer.field("seq", seq)
             writer.field("n", n)
             writer.field("rev", rev)
+            writer.field("firstSeq", floor)
+        case .hidden(_, let epoch, let places):
+            writer.field("epoch", epoch)
+            writer.key("places")
+            SeqRangeSet(places).write(to: &writer)
         case .read(_, let summary):
             summary.writeMembers(to: &writer)
         case .peerRead(_, let user, let seq):
@@ -56,7 +62,7 @@ extension ServerEvent {
     /// - Returns: nothing for a type this version does not know.
     static func decode(_ name: String, _ reader: inout JSONReader) throws(ChatError) -> ServerEvent? {
         guard
-            ["message", "changed", "head", "read", "conversation", "member", "user", "resync"].contains(name)
+            ["message", "changed", "head", "hidden", "read", "conversation", "member", "user", "resync"].contains(name)
         else { return nil }
         var whole = reader
         var fields = EventFields()
@@ -72,7 +78,10 @@ extension ServerEvent {
         case "head":
             return .head(
                 try conversation(), try fields.epoch.required("epoch"), seq: try fields.seq.required("seq"),
-                n: try fields.n.required("n"), rev: try fields.rev.required("rev"))
+                n: try fields.n.required("n"), rev: try fields.rev.required("rev"), floor: fields.firstSeq)
+        case "hidden":
+            return .hidden(
+                try conversation(), try fields.epoch.required("epoch"), try fields.places.required("places").ranges)
         case "read":
             if let user = fields.user {
                 return .peerRead(try conversation(), user, try fields.readSeq.required("readSeq"))
@@ -99,6 +108,8 @@ private struct EventFields {
     var seq: Seq?
     var n: Int64?
     var rev: Int64?
+    var firstSeq: Seq?
+    var places: SeqRangeSet?
     var readSeq: Seq?
     var user: UserID?
     var role: String?
@@ -117,6 +128,8 @@ private struct EventFields {
         case "seq": seq = try value.integer()
         case "n": n = try value.integer()
         case "rev": rev = try value.integer()
+        case "firstSeq": firstSeq = try value.integer()
+        case "places": places = try SeqRangeSet(from: &value)
         case "readSeq": readSeq = try value.integer()
         case "user": user = try value.user()
         case "role": role = try value.string()

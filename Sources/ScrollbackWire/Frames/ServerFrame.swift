@@ -30,7 +30,11 @@ package enum ServerEvent: Sendable {
     case transient(TransientMessage)
     case changed(ConversationID, Epoch, LogChange)
     /// A conversation moved on that this device does not hear in full.
-    case head(ConversationID, Epoch, seq: Seq, n: Int64, rev: Int64)
+    ///
+    /// - Parameter floor: the oldest place there is, where older ones went.
+    case head(ConversationID, Epoch, seq: Seq, n: Int64, rev: Int64, floor: Seq?)
+    /// Another device of mine took places out of my view.
+    case hidden(ConversationID, Epoch, [SeqRange])
     /// A read position of mine, from another device.
     case read(ConversationID, ReadSummary)
     /// A peer's read position in a direct conversation.
@@ -46,7 +50,7 @@ package enum ServerEvent: Sendable {
         switch self {
         case .message(let message): message.conversation
         case .transient(let message): message.conversation
-        case .changed(let id, _, _), .head(let id, _, _, _, _), .read(let id, _), .peerRead(let id, _, _),
+        case .changed(let id, _, _), .head(let id, _, _, _, _, _), .hidden(let id, _, _), .read(let id, _), .peerRead(let id, _, _),
             .conversation(let id, _), .member(let id, _, _):
             id
         case .user: nil

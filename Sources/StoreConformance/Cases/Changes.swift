@@ -1,3 +1,4 @@
+import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 
@@ -24,9 +25,18 @@ extension StoreConformance {
                     try store.put(MemberRow(conversation: row.number, user: "bob", standing: .reader))
                     try store.put(MemberRow(conversation: row.number, user: "carol", standing: .left))
                     try store.put(SpanRow(joined: 1), of: "alice", in: row.number)
-                    try store.put(
-                        HiddenRow(lowerSeq: 4, upperSeq: 4, lowerN: 3, upperN: 4, below: 0), of: "alice", in: row.number
-                    )
+                    owner.hasVoids = true
+                    try store.put(owner)
+                    try store.insert(4...4, into: .uncounted("alice"), of: row.number)
+                    try store.insert(2...3, into: .removed, of: row.number)
+                    try store.insert(2...2, into: .deleted, of: row.number)
+                    try store.put(VoidRow(3...3), of: nil, in: row.number)
+                    try store.put(VoidRow(4...4, userRev: 3), of: "alice", in: row.number)
+                    try store.insert(
+                        ChangeRow(rev: 1, kind: .message, places: 2...2, at: row.timetoken, operation: MessageID(77)),
+                        in: row.number)
+                    try store.insert(KeyRow(.sample(1, id: MessageID(88))), in: row.number)
+                    try store.insert(.sample(2, value: "a"), in: row.number)
                     try store.insertMention(of: "alice", by: "bob", at: 5, in: row.number)
                     try store.insertMention(of: nil, by: "bob", at: 4, in: row.number)
                 }
@@ -40,7 +50,11 @@ extension StoreConformance {
                 try expectEqual(after.log, [])
                 try expectEqual(after.mentions, [])
                 try expectEqual(after.spans, [])
-                try expectEqual(after.runs, [])
+                try expectEqual(after.numbers, [[], [], []])
+                try expectEqual(after.voids, [[], []])
+                try expectEqual(after.changes, [])
+                try expectEqual(after.actions, [])
+                try expect(try store.key(MessageID(88), in: erased.number) == nil, "a key is left")
                 try expectEqual(after.members, [])
                 try expect(try store.message(MessageID(1), in: erased.number) == nil, "a message is left")
                 for user: UserID in ["alice", "carol"] {
@@ -69,6 +83,153 @@ extension StoreConformance {
             try store.change { try $0.erase(row.number + 1) }
             try expectEqual(try store.read { try $0.log(of: row.number).count }, 2)
         },
+        Case("A message is replaced at its place, and keeps what a change can't alter") { store in
+            let row = try store.make(.group("a"), messages: 3)
+            var changed = MessageRow.sample(2)
+            changed.content = RawJSON(known: #"{"text":"other"}"#)
+            changed.rev = 4
+            changed.editedAt = Date(timeIntervalSince1970: 1_700_000_001.5)
+            changed.attributes = MessageAttributes(
+                mentions: .users(["bob"]), metadata: RawJSON(known: #"{"a":1}"#), customType: "x",
+                traits: MessageTraits(countsUnread: false))
+            changed.thread = MessageID(1)
+            changed.replies = ReplySummary(count: 3, lastReplyAt: Timetoken(rawValue: .max))
+            changed.actions = [
+                ActionSummary(type: "reaction", value: "👍🏽", count: 2, senders: ["alice", "غرفة"]),
+                ActionSummary(type: "", value: "", count: 1, senders: []),
+            ]
+            try store.change { [changed] in try $0.update(changed, in: row.number) }
+            try expectEqual(try store.read { try $0.log(of: row.number) }, [.sample(1), changed, .sample(3)])
+            try expectEqual(try store.read { try $0.message(MessageID(2), in: row.number) }, Optional(changed))
+            var stub = changed
+            stub.content = nil
+            stub.attributes = .init()
+            stub.thread = nil
+            stub.replies = nil
+            stub.actions = []
+            stub.editedAt = nil
+            try store.change { [stub] in try $0.update(stub, in: row.number) }
+            try expectEqual(try store.read { try $0.message(at: 2, in: row.number) }, Optional(stub))
+            try expectError("changing what is not there") {
+                try store.change { try $0.update(.sample(9), in: row.number) }
+            }
+        },
+        Case("Messages are removed with the actions on them, and their places stay free") { store in
+            let row = try store.make(.group("a"), messages: 9)
+            let other = try store.make(.group("b"), messages: 9)
+            try store.change { store in
+                for number in [row.number, other.number] {
+                    for seq: Seq in [2, 5] { try store.insert(.sample(seq, value: "a"), in: number) }
+                }
+                try store.removeMessages(3...6, in: row.number)
+            }
+            try store.read { store in
+                try expectEqual(try store.log(of: row.number).map(\.seq), [1, 2, 7, 8, 9])
+                try expectEqual(try store.log(of: other.number).count, 9)
+                try expectEqual(try store.place(atOrBelow: 6, in: row.number)?.seq, 2)
+                try expectEqual(
+                    try store.place(atOrBelow: 99, in: row.number),
+                    PlaceRow(seq: 9, n: 9, timetoken: MessageRow.sample(9).timetoken))
+                try expect(try store.place(atOrBelow: 0, in: row.number) == nil, "there is a place below the first")
+                try expect(try store.message(MessageID(5), in: row.number) == nil, "a removed message has its id")
+                try expectEqual(try store.actions(at: nil, in: row.number, after: nil, limit: 9).map(\.seq), [2])
+                try expectEqual(try store.actions(at: nil, in: other.number, after: nil, limit: 9).map(\.seq), [2, 5])
+            }
+        },
+        Case("Changes are read on from a number, and found by the id they were asked for under") { store in
+            let row = try store.make(.group("a"))
+            let all = (1...9).map { number in
+                ChangeRow(
+                    rev: number, kind: number % 2 == 0 ? .message : .removal, places: number...(number * 3),
+                    at: Timetoken(rawValue: .max - UInt64(number)), operation: number > 6 ? MessageID(Int(number)) : nil,
+                    digest: -number, answer: number * 7)
+            }
+            try store.change { store in
+                for change in all { try store.insert(change, in: row.number) }
+                try store.insert(all[8], in: row.number + 1)
+            }
+            try store.read { store in
+                try expectEqual(try store.changes(in: row.number, after: 0, limit: .max), all)
+                try expectEqual(try store.changes(in: row.number, after: 3, limit: 2), Array(all[3...4]))
+                try expectEqual(try store.changes(in: row.number, after: 9, limit: 2), [])
+                try expectEqual(try store.change(MessageID(7), in: row.number), all[6])
+                try expect(try store.change(MessageID(7), in: row.number + 1) == nil, "another's operation is found")
+                try expect(try store.change(MessageID(1), in: row.number) == nil, "an operation is made up")
+            }
+            try store.change { try $0.dropChanges(in: row.number, through: 7) }
+            try store.read { store in
+                try expectEqual(try store.changes(in: row.number, after: 0, limit: .max), Array(all[7...]))
+                try expect(try store.change(MessageID(7), in: row.number) == nil, "a forgotten operation is found")
+            }
+        },
+        Case("Actions are found by message, by value and by time, bytes apart") { store in
+            let row = try store.make(.group("a"), messages: 3)
+            let all = Names.odd.enumerated().map { offset, value in
+                ActionRow(
+                    seq: Seq(1 + offset % 2), timetoken: Timetoken(rawValue: UInt64(offset) + 1),
+                    sender: offset % 3 == 0 ? "bob" : "alice", type: "reaction", value: value)
+            }
+            try store.change { store in for action in all { try store.insert(action, in: row.number) } }
+            try store.read { store in
+                try expectEqual(try store.actions(at: nil, in: row.number, after: nil, limit: .max), all)
+                try expectEqual(try store.actions(at: 1, in: row.number, after: nil, limit: .max), all.filter { $0.seq == 1 })
+                try expectEqual(
+                    try store.actions(at: 2, in: row.number, after: Timetoken(rawValue: 4), limit: 2),
+                    Array(all.filter { $0.seq == 2 && $0.timetoken.rawValue > 4 }.prefix(2)))
+                for action in all {
+                    let found = try store.action(
+                        at: action.seq, action.sender, type: action.type, value: action.value, in: row.number)
+                    try expectEqual(found, action)
+                    try expectEqual(try store.action(at: action.timetoken, in: row.number), action)
+                }
+                try expectEqual(try store.lastAction(in: row.number), all.last?.timetoken)
+            }
+            try store.change { store in
+                try store.removeAction(at: all[0].timetoken, in: row.number)
+                try store.removeActions(at: 2, in: row.number)
+            }
+            try expectEqual(
+                try store.read { try $0.actions(at: nil, in: row.number, after: nil, limit: .max) },
+                all.dropFirst().filter { $0.seq == 1 })
+        },
+        Case("Keys outlive their messages until they are old") { store in
+            let row = try store.make(.group("a"))
+            let keys = (1...9).map { KeyRow(.sample(Seq($0))) }
+            try store.change { store in
+                for key in keys { try store.insert(key, in: row.number) }
+                try store.insert(keys[0], in: row.number)
+            }
+            for key in keys { try expectEqual(try store.read { try $0.key(key.id, in: row.number) }, Optional(key)) }
+            try expect(try store.read { try $0.key(MessageID(1), in: row.number + 1) } == nil, "another's key is found")
+            let dropped = try store.write { store, _ in
+                (
+                    try store.dropKeys(before: keys[5].timetoken, limit: 3),
+                    try store.dropKeys(before: keys[5].timetoken, limit: 3)
+                )
+            }
+            try expectEqual(dropped.0, 3)
+            try expectEqual(dropped.1, 2)
+            let left = try store.read { store in try keys.filter { try store.key($0.id, in: row.number) != nil } }
+            try expectEqual(left, Array(keys[5...]))
+        },
+        Case("Settings are as they were put last") { store in
+            try store.change { try $0.put(settings: RawJSON(known: #"{"a":1}"#)) }
+            try store.change { try $0.put(settings: RawJSON(known: #"{"b": "é"}"#)) }
+            try expectEqual(try store.read { try $0.settings() }, Optional(RawJSON(known: #"{"b": "é"}"#)))
+        },
+        Case("Conversations are read on by number, deleted ones too") { store in
+            let rows = try (1...5).map { try store.make(.group(Identifier(known: "g\($0)"))) }
+            try store.change { store in
+                var deleted = rows[2]
+                deleted.isDeleted = true
+                try store.put(&deleted)
+            }
+            let numbers = rows.map(\.number)
+            try store.read { store in
+                try expectEqual(try store.conversations(after: 0, limit: 2).map(\.number), Array(numbers[..<2]))
+                try expectEqual(try store.conversations(after: numbers[1], limit: 9).map(\.number), Array(numbers[2...]))
+            }
+        },
         Case("Questions in a transaction see what it has changed") { store in
             try store.write { store, commit in
                 var row = ConversationRow.sample(.community("city", channel: "a"))
@@ -89,11 +250,10 @@ extension StoreConformance {
                 try expectEqual(try store.memberships(of: "alice"), [member])
                 try store.put(SpanRow(joined: 1), of: "alice", in: row.number)
                 try expectEqual(try store.spans(of: "alice", in: row.number), [SpanRow(joined: 1)])
-                let run = HiddenRow(lowerSeq: 1, upperSeq: 1, lowerN: 0, upperN: 1, below: 0)
-                try store.put(run, of: "alice", in: row.number)
-                try expectEqual(try store.lastHidden(of: "alice", in: row.number), run)
-                try store.dropHidden(of: "alice", in: row.number, throughN: 1)
-                try expectEqual(try store.runs(of: "alice", in: row.number), [])
+                try store.insert(1...1, into: .uncounted("alice"), of: row.number)
+                try expectEqual(try store.numbers(.uncounted("alice"), of: row.number), [1])
+                try store.dropBits(.uncounted("alice"), of: row.number, below: 1)
+                try expectEqual(try store.numbers(.uncounted("alice"), of: row.number), [])
                 try store.insertMention(of: nil, by: "bob", at: 2, in: row.number)
                 try expectEqual(try store.mentions(of: "alice", in: row.number, above: 0), [2])
                 try store.put(UserRow(profile: UserProfile(id: "alice"), rev: 1))
@@ -112,7 +272,12 @@ struct Everything: Equatable {
     var members: [MemberRow]
     var own: MemberRow?
     var spans: [SpanRow]
-    var runs: [HiddenRow]
+    var numbers: [[Int64]]
+    var voids: [[VoidRow]]
+    var changes: [ChangeRow]
+    var actions: [ActionRow]
+    var key: KeyRow?
+    var settings: RawJSON?
     var mentions: [Seq]
 
     init(of conversation: ConversationRow, in store: any StoreReader) throws {
@@ -121,7 +286,16 @@ struct Everything: Equatable {
         members = try store.members(of: conversation.number, after: nil, limit: .max)
         own = try store.member("alice", of: conversation.number)
         spans = try store.spans(of: "alice", in: conversation.number)
-        runs = try store.runs(of: "alice", in: conversation.number)
+        numbers = try [BitSet.removed, .deleted, .uncounted("alice")].map {
+            try store.numbers($0, of: conversation.number)
+        }
+        voids = [
+            try store.voids(of: nil, in: conversation.number), try store.voids(of: "alice", in: conversation.number),
+        ]
+        changes = try store.changes(in: conversation.number, after: 0, limit: .max)
+        actions = try store.actions(at: nil, in: conversation.number, after: nil, limit: .max)
+        key = try store.key(MessageID(1), in: conversation.number)
+        settings = try store.settings()
         mentions = try store.mentions(of: "alice", in: conversation.number, above: 0)
     }
 }

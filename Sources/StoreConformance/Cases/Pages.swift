@@ -125,7 +125,7 @@ extension StoreConformance {
     private static func mixedLog() -> [MessageRow] {
         var generator = SplitMix64(seed: 11)
         let senders: [UserID] = ["alice", "bob", "Alice", "عَلي"]
-        let types: [MessageType] = [.text, .notice, MessageType(rawValue: "app:poll"), MessageType(rawValue: "Text")]
+        let types: [MessageType] = [.text, .notice, MessageType(rawValue: "app:poll"), MessageType(rawValue: "Text"), .image]
         let customTypes: [String?] = [nil, nil, "a", "A", "b c", "\u{0}"]
         let mentions: [Mentions?] = [
             nil, nil, nil, .users(["alice"]), .users(["bob"]), .everyone(), .everyone(also: ["alice"]),
@@ -137,6 +137,7 @@ extension StoreConformance {
             row.type = types.randomElement(using: &generator) ?? .text
             row.attributes.customType = customTypes.randomElement(using: &generator) ?? nil
             row.attributes.mentions = mentions.randomElement(using: &generator) ?? nil
+            row.thread = [nil, nil, MessageID(3), MessageID(4)].randomElement(using: &generator) ?? nil
             return row
         }
     }
@@ -149,6 +150,9 @@ extension StoreConformance {
         .customTypes(["a", nil]), .customTypes(["\u{0}"]), .customTypes([]), .customTypes(["b c", "A"]),
         .senders(["alice"]), .senders(["عَلي", "Alice"]), .senders([]), .senders(["nobody"]), .mentionsMe,
         MessageFilter(types: [.text], senders: ["alice"], mentionsMe: true),
-        MessageFilter(excludedTypes: [.notice], customTypes: [nil, "a"], senders: ["alice", "bob"]),
+        MessageFilter(excludedTypes: [.notice], customTypes: [nil, "a"], senders: ["alice", "bob"]), .hasMedia,
+        .types([.image, .file]), .thread(MessageID(3)), .thread(MessageID(999)),
+        MessageFilter(types: [.image], senders: ["alice"], hasMedia: true),
+        MessageFilter(customTypes: ["a"], mentionsMe: true, thread: MessageID(3)),
     ]
 }

@@ -28,63 +28,62 @@ extension StoreConformance {
             try expectEqual(
                 try store.read { try $0.spans(of: "alice", in: conversation)[1] }, SpanRow(joined: 7))
         },
-        Case("Runs are added, made longer, and found from a running number down") { store in
+        Case("Sets of numbers are kept by conversation, kind and owner, in blocks of 1,024") { store in
             let conversation = try store.make(.group("a")).number
-            let runs = [
-                HiddenRow(lowerSeq: 2, upperSeq: 2, lowerN: 1, upperN: 2, below: 17),
-                HiddenRow(lowerSeq: 5, upperSeq: 9, lowerN: 4, upperN: 7, below: 18),
-                HiddenRow(lowerSeq: 20, upperSeq: 21, lowerN: 15, upperN: 17, below: 21),
-            ]
+            let sets: [BitSet] = [.removed, .deleted, .uncounted("alice"), .uncounted("bob"), .uncounted("0")]
             try store.change { store in
-                for run in runs { try store.put(run, of: "alice", in: conversation) }
-                try store.put(runs[0], of: "bob", in: conversation)
-                try store.put(runs[1], of: "alice", in: conversation + 1)
-            }
-            try store.read { (store: any StoreReader) in
-                func atOrBelow(_ n: Int64, _ user: UserID = "alice") throws -> HiddenRow? {
-                    try store.hidden(of: user, in: conversation, atOrBelowN: n)
+                for (offset, set) in sets.enumerated() {
+                    var block = BitBlock(index: Int64(offset % 2))
+                    block.insert(0...5_000)
+                    var last = BitBlock(index: 1_000_000 / 1024)
+                    last.insert((last.range.upperBound - Int64(offset))...last.range.upperBound)
+                    try store.put(block, of: set, in: conversation)
+                    try store.put(last, of: set, in: conversation)
                 }
-                for n: Int64 in [-1, 0] { try expectEqual(try atOrBelow(n), nil) }
-                for n: Int64 in [1, 2, 3] { try expectEqual(try atOrBelow(n), runs[0]) }
-                for n: Int64 in [4, 6, 7, 14] { try expectEqual(try atOrBelow(n), runs[1]) }
-                for n: Int64 in [15, 17, .max] { try expectEqual(try atOrBelow(n), runs[2]) }
-                try expectEqual(try store.lastHidden(of: "alice", in: conversation), runs[2])
-                try expectEqual(try store.firstHidden(of: "alice", in: conversation), runs[0])
-                try expectEqual(try store.firstHidden(of: "alice", in: conversation + 1), runs[1])
-                try expectEqual(try atOrBelow(.max, "bob"), runs[0])
-                try expectEqual(try store.firstHidden(of: "carol", in: conversation), nil)
-                try expectEqual(try atOrBelow(.max, "carol"), nil)
-            }
-            var longer = runs[2]
-            longer.upperSeq = 23
-            longer.upperN = 18
-            try store.change { [longer] in try $0.put(longer, of: "alice", in: conversation) }
-            try store.read { [longer] store in
-                try expectEqual(try store.runs(of: "alice", in: conversation), [runs[0], runs[1], longer])
-                try expectEqual(try store.lastHidden(of: "alice", in: conversation), longer)
-            }
-        },
-        Case("Runs that end at or below a running number are dropped") { store in
-            let conversation = try store.make(.group("a")).number
-            let runs = [
-                HiddenRow(lowerSeq: 2, upperSeq: 2, lowerN: 1, upperN: 2, below: 0),
-                HiddenRow(lowerSeq: 5, upperSeq: 9, lowerN: 4, upperN: 7, below: 1),
-            ]
-            try store.change { store in
-                for run in runs { try store.put(run, of: "alice", in: conversation) }
-                try store.put(runs[0], of: "bob", in: conversation)
-                try store.put(runs[0], of: "alice", in: conversation + 1)
-            }
-            func rest() throws -> [HiddenRow] { try store.read { try $0.runs(of: "alice", in: conversation) } }
-            let steps: [(Int64, [HiddenRow])] = [(1, runs), (2, [runs[1]]), (4, [runs[1]]), (6, [runs[1]]), (.max, [])]
-            for (n, left) in steps {
-                try store.change { try $0.dropHidden(of: "alice", in: conversation, throughN: n) }
-                try expectEqual(try rest(), left)
-                try expectEqual(try store.read { try $0.firstHidden(of: "alice", in: conversation) }, left.first)
+                var other = BitBlock(index: 7)
+                other.insert(7_500...7_500)
+                try store.put(other, of: .removed, in: conversation + 1)
             }
             try store.read { store in
-                try expectEqual(try store.lastHidden(of: "bob", in: conversation), runs[0])
-                try expectEqual(try store.lastHidden(of: "alice", in: conversation + 1), runs[0])
+                for (offset, set) in sets.enumerated() {
+                    let all = try store.bits(set, of: conversation, blocks: 0...(.max))
+                    try expectEqual(all.map(\.index), [Int64(offset % 2), 1_000_000 / 1024])
+                    try expectEqual(all.map { $0.count(in: 0...(.max)) }, [1024, Int64(offset + 1)])
+                    try expectEqual(try store.bits(set, of: conversation, blocks: 2...3), [])
+                }
+                try expectEqual(try store.numbers(.removed, of: conversation + 1), [7_500])
+                try expectEqual(try store.numbers(.uncounted("carol"), of: conversation), [])
+            }
+            try store.change { try $0.dropBits(.uncounted("alice"), of: conversation, below: 900) }
+            try store.change { try $0.put(BitBlock(index: 1), of: .uncounted("bob"), in: conversation) }
+            try store.read { store in
+                let left = try store.bits(.uncounted("alice"), of: conversation, blocks: 0...(.max))
+                try expectEqual(left.map(\.index), [1_000_000 / 1024])
+                try expectEqual(try store.bits(.removed, of: conversation, blocks: 0...1).count, 1)
+                let emptied = try store.bits(.uncounted("bob"), of: conversation, blocks: 1...1)
+                try expect(emptied.allSatisfy(\.isEmpty), "a block that was replaced is as it was")
+            }
+        },
+        Case("Places that are gone are kept by owner, lowest first, and each by where it begins") { store in
+            let conversation = try store.make(.group("a")).number
+            let rows = [VoidRow(3...7, userRev: 2), VoidRow(9...9, holdsMessages: true), VoidRow(20...2_000_000_000_000)]
+            try store.change { store in
+                for row in rows.reversed() { try store.put(row, of: nil, in: conversation) }
+                try store.put(rows[1], of: "alice", in: conversation)
+                try store.put(rows[2], of: nil, in: conversation + 1)
+            }
+            try expectEqual(try store.read { try $0.voids(of: nil, in: conversation) }, rows)
+            try expectEqual(try store.read { try $0.voids(of: "alice", in: conversation) }, [rows[1]])
+            try expectEqual(try store.read { try $0.voids(of: "bob", in: conversation) }, [])
+            try store.change { store in
+                try store.put(VoidRow(3...8, userRev: 5), of: nil, in: conversation)
+                try store.dropVoid(from: 9, of: nil, in: conversation)
+                try store.dropVoid(from: 10, of: nil, in: conversation)
+            }
+            try store.read { store in
+                try expectEqual(try store.voids(of: nil, in: conversation), [VoidRow(3...8, userRev: 5), rows[2]])
+                try expectEqual(try store.voids(of: "alice", in: conversation), [rows[1]])
+                try expectEqual(try store.voids(of: nil, in: conversation + 1), [rows[2]])
             }
         },
         Case("A user's mentions are those of them and of everyone, but not their own, each place once") { store in

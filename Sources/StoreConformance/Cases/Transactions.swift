@@ -35,16 +35,19 @@ extension StoreConformance {
         },
         Case("A transaction that throws leaves nothing, and passes on what was thrown") { store in
             let row = try store.make(.group("a"), messages: 3)
+            let newest = try store.newest
             try store.change { store in
                 try store.put(MemberRow(conversation: row.number, user: "alice", standing: .member))
                 try store.put(UserRow(profile: UserProfile(id: "alice"), rev: 1))
                 try store.put(SpanRow(joined: 0), of: "alice", in: row.number)
-                try store.put(
-                    HiddenRow(lowerSeq: 1, upperSeq: 1, lowerN: 0, upperN: 1, below: 0), of: "alice", in: row.number)
+                try store.insert(1...1, into: .uncounted("alice"), of: row.number)
+                try store.put(VoidRow(1...1), of: nil, in: row.number)
+                try store.insert(ChangeRow(rev: 1, kind: .removal, places: 1...1, at: newest), in: row.number)
+                try store.insert(KeyRow(.sample(1)), in: row.number)
+                try store.insert(.sample(2, value: "a"), in: row.number)
                 try store.insertMention(of: "alice", by: "bob", at: 2, in: row.number)
             }
             let before = try store.read { try Everything(of: row, in: $0) }
-            let newest = try store.newest
 
             let error = try expectError("the transaction") {
                 try store.write { store, commit in
@@ -58,17 +61,25 @@ extension StoreConformance {
                     try store.put(UserRow(profile: UserProfile(id: "bob"), rev: 2))
                     try store.put(SpanRow(joined: 0, left: 3), of: "alice", in: row.number)
                     try store.put(SpanRow(joined: 4), of: "alice", in: row.number)
-                    try store.put(
-                        HiddenRow(lowerSeq: 1, upperSeq: 2, lowerN: 0, upperN: 2, below: 0), of: "alice", in: row.number
-                    )
-                    try store.put(
-                        HiddenRow(lowerSeq: 4, upperSeq: 4, lowerN: 3, upperN: 4, below: 2), of: "alice", in: row.number
-                    )
+                    try store.insert(1...2, into: .uncounted("alice"), of: row.number)
+                    try store.insert(3...5_000, into: .removed, of: row.number)
+                    try store.dropVoid(from: 1, of: nil, in: row.number)
+                    try store.put(VoidRow(4...5), of: nil, in: row.number)
+                    try store.insert(ChangeRow(rev: 2, kind: .message, places: 2...2, at: newest), in: row.number)
+                    try store.dropChanges(in: row.number, through: 1)
+                    try store.insert(KeyRow(.sample(4)), in: row.number)
+                    try store.insert(.sample(3, value: "b"), in: row.number)
+                    try store.removeAction(at: ActionRow.sample(2, value: "a").timetoken, in: row.number)
+                    var stub = MessageRow.sample(2)
+                    stub.content = nil
+                    try store.update(stub, in: row.number)
+                    try store.removeMessages(1...1, in: row.number)
+                    try store.put(settings: RawJSON(known: "{}"))
                     try store.insertMention(of: nil, by: "bob", at: 4, in: row.number)
                     var other = ConversationRow.sample(.group("b"))
                     try store.put(&other)
                     try store.append([.sample(1)], to: &other, commit)
-                    try store.dropHidden(of: "alice", in: row.number, throughN: .max)
+                    try store.dropBits(.uncounted("alice"), of: row.number, below: .max)
                     try store.erase(row.number)
                     throw Refusal(number: 7)
                 }

@@ -23,6 +23,14 @@ struct PermissionsTests {
         .create: [.direct: "anyone", .group: "anyone", .community: "admin", .room: "admin", .system: "admin"],
         .read: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "member"],
         .send: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
+        .editOwn: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
+        .editOthers: [.direct: "admin", .group: "admin", .community: "admin", .room: "admin", .system: "admin"],
+        .recall: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
+        .deleteOthers: [
+            .direct: "admin", .group: "moderator", .community: "moderator", .room: "admin", .system: "admin",
+        ],
+        .deleteHistory: [.direct: "admin", .group: "admin", .community: "admin", .room: "admin", .system: "admin"],
+        .act: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "member"],
         .listMembers: [.direct: "member", .group: "member", .community: "member", .room: "nobody", .system: "member"],
         .addMember: [
             .direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody",
@@ -91,12 +99,23 @@ struct PermissionsTests {
             ] as [(UserID, Role?)] {
                 try world.join(id, user, as: role)
             }
-            try world.send(world.submission(), to: id, by: World.admin)
             try world.leave(id, "left")
-        } else {
-            try world.send(world.submission(), to: id, by: World.admin)
         }
+        try plant(in: world, id)
         return world
+    }
+
+    /// Messages that say somebody sent them, whoever may send.
+    private static func plant(in world: World, _ id: ConversationID) throws {
+        for user in Person.allCases.map({ UserID(known: $0.rawValue) }) + [World.admin.user] {
+            try world.send(
+                world.submission("own", id: ownMessage(of: user)), to: id, by: Caller(user: user, isAdmin: true))
+        }
+    }
+
+    private static func ownMessage(of user: UserID) -> MessageID {
+        let number = user.text.utf8.reduce(0) { $0 * 31 % 65_521 + UInt64($1) }
+        return MessageID(high: 0x0198_0000_0000_7001, low: 0x8000_0000_0000_0000 | number)
     }
 
     private static func attempt(_ cell: Cell, in world: World) throws {
@@ -115,6 +134,12 @@ struct PermissionsTests {
             #expect(try world.put(new, by: caller))
         case .read: _ = try world.engine.history(of: id, HistoryQuery(), by: caller)
         case .send: try world.send(world.submission(), to: id, by: caller)
+        case .editOwn: try world.edit(ownMessage(of: caller.user), in: id, "new", by: caller)
+        case .editOthers: try world.edit(ownMessage(of: World.admin.user), in: id, "new", by: caller)
+        case .recall: try world.delete(ownMessage(of: caller.user), in: id, by: caller)
+        case .deleteOthers: try world.delete(ownMessage(of: World.admin.user), in: id, by: caller)
+        case .deleteHistory: #expect(try world.delete(.all, of: id, by: caller) > 0)
+        case .act: try world.react("👍", to: ownMessage(of: World.admin.user), in: id, by: caller)
         case .listMembers: _ = try world.engine.members(of: id, after: nil, limit: 10, by: caller)
         case .addMember: #expect(try world.join(id, "newcomer", by: caller))
         case .removeMember: try world.leave(id, "victim", by: caller)
@@ -221,10 +246,14 @@ struct PermissionsTests {
             try before.join(name(kind), user, as: role)
         }
         try before.leave(name(kind), "left")
+        try plant(in: before, name(kind))
         return try World(store: store, permissions: permissions)
     }
 
     // MARK: Invisible
+
+    /// A message that is there, where the conversation is.
+    private static let knownID = MessageID(high: 0x7000, low: 1 << 63)
 
     /// What a stranger may try on a conversation they may not see.
     private static let probes: [(String, @Sendable (World, ConversationID, Caller) throws -> Void)] = [
@@ -249,6 +278,43 @@ struct PermissionsTests {
             { (world, id, caller) in
                 _ = try world.done {
                     world.engine.read(id, seq: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0)
+                }
+            }
+        ),
+        ("edit", { try $0.edit(knownID, in: $1, "x", by: $2) }),
+        ("recall", { try $0.delete(knownID, in: $1, by: $2) }),
+        ("delete messages", { try $0.delete([knownID], in: $1, by: $2) }),
+        ("delete for oneself", { try $0.hide([knownID], in: $1, by: $2.user) }),
+        ("delete a range", { try $0.delete(.all, of: $1, by: $2) }),
+        (
+            "clear",
+            { (world, id, caller) in
+                _ = try world.done {
+                    world.engine.clear(id, through: 1, epoch: Epoch(rawValue: 1), by: caller, completion: $0)
+                }
+            }
+        ),
+        ("react", { try $0.react("x", to: knownID, in: $1, by: $2) }),
+        ("actions", { _ = try $0.engine.actions(on: nil, in: $1, after: nil, limit: 10, by: $2) }),
+        ("actions of a message", { _ = try $0.engine.actions(on: knownID, in: $1, after: nil, limit: 10, by: $2) }),
+        (
+            "count",
+            { (world, id, caller) in
+                let since = [(conversation: id, time: Timetoken(rawValue: 0))]
+                for count in try world.engine.counts(since: since, by: caller) { _ = try count.count.get() }
+            }
+        ),
+        (
+            "fetch",
+            { (world, id, caller) in
+                for page in try world.engine.fetch(FetchQuery([(id, nil)]), by: caller) { _ = try page.result.get() }
+            }
+        ),
+        (
+            "refresh",
+            { (world, id, caller) in
+                for message in try world.engine.refresh([MessageReference(knownID, in: id)], by: caller) {
+                    _ = try message.result.get()
                 }
             }
         ),

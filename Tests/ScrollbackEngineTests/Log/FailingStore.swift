@@ -18,6 +18,8 @@ final class FailingStore: MessageStore {
     var moved: Int64 { get throws { base.moved } }
     var newest: Timetoken { get throws { base.newest } }
 
+    func giveBackRoom() -> Bool { false }
+
     func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer { try base.read(body) }
 
     func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {

@@ -222,7 +222,7 @@ struct ImportTests {
         let device = Doors(world).device("bob")
         try world.importHistory(batch(world, ["one", "two"]), into: group)
         let heads: [Seq] = try device.events.compactMap { event in
-            if case .head(group, _, let seq, n: 0, _) = event { return seq }
+            if case .head(group, _, let seq, n: 0, _, _) = event { return seq }
             return nil
         }
         #expect(heads == [2])

@@ -121,7 +121,7 @@ struct RemovalTests {
         let heard = try phone.events + tablet.events + again.events
         #expect(
             !"\(heard)".contains("secret name")
-                && !heard.contains { if case .head(secret, _, _, _, _) = $0 { true } else { false } })
+                && !heard.contains { if case .head(secret, _, _, _, _, _) = $0 { true } else { false } })
 
         // By no door that he may knock at himself.
         #expect(try phone.error(phone.request(.subscribe([secret])))?.code == .notMember)

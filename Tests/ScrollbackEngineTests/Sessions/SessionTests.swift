@@ -559,7 +559,7 @@ struct SessionTests {
         world.engine.hub.announceMovedChannels()
         func heads(_ device: Device) throws -> [String] {
             try device.events.compactMap { event in
-                if case .head(let id, _, let seq, let n, _) = event { return "\(id) \(seq) \(n)" }
+                if case .head(let id, _, let seq, let n, _, _) = event { return "\(id) \(seq) \(n)" }
                 return nil
             }
         }

@@ -1,0 +1,85 @@
+package import ScrollbackModel
+
+extension Engine {
+    /// A page of each of several conversations, from one snapshot.
+    ///
+    /// Each has a cursor of its own, so that a busy conversation keeps none of the others from being whole; one that is
+    /// read to its end gives none. As far as the answer has room, later ones come empty, with the cursor to go on.
+    package func fetch(_ query: FetchQuery, by caller: Caller) throws -> [FetchedPage] {
+        guard (1...Self.maximumConversations).contains(query.conversations.count) else {
+            throw ChatError.invalidParameter(
+                "conversations", "must be 1...\(Self.maximumConversations) conversations",
+                limit: Self.maximumConversations)
+        }
+        guard !query.includesActions || query.conversations.count == 1 else {
+            throw ChatError.invalidParameter("conversations", "must be one where actions are included")
+        }
+        let most = query.mostMessages
+        let limit = query.limit ?? most
+        guard (0...most).contains(limit) else {
+            throw ChatError.invalidParameter("limit", "must be in 0...\(most) here", limit: most)
+        }
+        return try store.read { store in
+            var room = PageRoom(messages: .max)
+            return try query.conversations.map { id, cursor in
+                let one = HistoryQuery(
+                    cursor.map { .cursor($0) } ?? query.anchor, limit: limit, sort: query.sort, filter: query.filter)
+                do {
+                    try one.check(pageSize: limits.pageSize)
+                    let access = try access(to: id.log.absolute(for: caller.user), for: caller, in: store)
+                    let page = try room.lend(limit) {
+                        try Self.page(one, access, store, reader: caller.user, room: &$0)
+                    }
+                    var actions: [MessageAction] = []
+                    if query.includesActions {
+                        actions = try Self.actions(on: page.messages, access.conversation.number, store)
+                    }
+                    return FetchedPage(conversation: id, result: .success(page), actions: actions)
+                } catch let error as ChatError where error.status < 500 {
+                    return FetchedPage(conversation: id, result: .failure(error))
+                }
+            }
+        }
+    }
+
+    /// The first actions of each message, as many as its summaries could name.
+    private static func actions(
+        on messages: [Message], _ number: Int64, _ store: any StoreReader
+    ) throws -> [MessageAction] {
+        try messages.filter { !$0.actions.isEmpty }.flatMap { message in
+            try store.actions(at: message.seq, in: number, after: nil, limit: ActionSummary.maximum)
+                .map { $0.action(on: message.id) }
+        }
+    }
+
+    // MARK: Refresh
+
+    /// The most messages one refresh is about.
+    package static let maximumRefreshed = 20
+
+    /// Messages as they are now.
+    ///
+    /// - Returns: of each reference, once, the message or why there is none.
+    package func refresh(
+        _ references: [MessageReference], by caller: Caller
+    ) throws -> [(reference: MessageReference, result: Result<Message, ChatError>)] {
+        guard (1...Self.maximumRefreshed).contains(references.count) else {
+            throw ChatError.invalidParameter(
+                "messages", "must be 1...\(Self.maximumRefreshed) messages", limit: Self.maximumRefreshed)
+        }
+        var seen: Set<MessageReference> = []
+        return try store.read { store in
+            try references.filter { seen.insert($0).inserted }.map { reference in
+                do {
+                    let message = try message(reference.id, in: reference.conversation, by: caller, store)
+                    guard !message.isDeleted else {
+                        throw ChatError(.unknownMessage, "the message was deleted")
+                    }
+                    return (reference, .success(message))
+                } catch let error as ChatError where error.status < 500 {
+                    return (reference, .failure(error))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+package import ScrollbackModel
+import Synchronization
+
+// What is done to messages after they were sent. Everything completes in the order of the calls, once it is on disk or
+// was refused.
+
+extension Engine {
+    private func request(_ id: ConversationID, _ caller: Caller, _ operation: MessageID?) -> ChangeRequest {
+        ChangeRequest(conversation: id.log.absolute(for: caller.user), caller: caller, operation: operation)
+    }
+
+    private func answer(_ message: MessageRow, _ request: ChangeRequest, _ row: ConversationRow?) -> Message {
+        message.message(
+            in: request.conversation.relative(to: request.caller.user),
+            epoch: row?.epoch(in: store.generation) ?? Epoch(rawValue: 0))
+    }
+
+    /// Gives a message other content.
+    ///
+    /// - Parameter operation: with the same again the first answer comes again, and nothing is done twice.
+    package func edit(
+        _ id: MessageID, in conversation: ConversationID, _ edit: MessageEdit, operation: MessageID? = nil,
+        by caller: Caller, completion: @escaping Completion<Message>
+    ) {
+        let request = request(conversation, caller, operation)
+        log.submit(
+            { [self] in
+                let message = try $0.edit(id, edit, request, permissions: permissions)
+                return answer(message, request, try $0.conversation(request.conversation))
+            }, completion: completion)
+    }
+
+    /// Deletes one message for everyone: one's own is recalled.
+    ///
+    /// Completes with its stub.
+    package func delete(
+        _ id: MessageID, in conversation: ConversationID, by caller: Caller, completion: @escaping Completion<Message>
+    ) {
+        let request = request(conversation, caller, nil)
+        log.submit(
+            { [self] in
+                guard
+                    let message = try $0.delete(
+                        [id], request, permissions: permissions, lowersUnread: settings.recallLowersUnread
+                    ).last
+                else { throw ChatError(.unknownMessage, "there is no message \(id) here that you may see") }
+                return answer(message, request, try $0.conversation(request.conversation))
+            }, completion: completion)
+    }
+
+    /// Deletes messages for everyone; those that are not there are passed over.
+    ///
+    /// Completes with how many were deleted now.
+    package func delete(
+        _ ids: [MessageID], in conversation: ConversationID, by caller: Caller, completion: @escaping Completion<Int>
+    ) {
+        if let refusal = Self.check(ids) { return completion(.failure(refusal)) }
+        let request = request(conversation, caller, nil)
+        log.submit(
+            { [self] in
+                try $0.delete(
+                    ids, request, permissions: permissions, lowersUnread: settings.recallLowersUnread
+                ).deleted
+            }, completion: completion)
+    }
+
+    /// The most messages one call deletes.
+    package static let maximumDeleted = 100
+
+    private static func check(_ ids: [MessageID]) -> ChatError? {
+        guard (1...maximumDeleted).contains(ids.count) else {
+            return .invalidParameter("ids", "must be 1...\(maximumDeleted) message ids", limit: maximumDeleted)
+        }
+        return nil
+    }
+
+    /// Deletes messages for the caller alone; those that are not there are passed over.
+    ///
+    /// Completes with how many were.
+    package func hide(
+        _ ids: [MessageID], in conversation: ConversationID, by caller: Caller, completion: @escaping Completion<Int>
+    ) {
+        if let refusal = Self.check(ids) { return completion(.failure(refusal)) }
+        let request = request(conversation, caller, nil)
+        log.submit({ [permissions] in try $0.hide(ids, request, permissions: permissions) }, completion: completion)
+    }
+
+    /// Deletes a range for everyone.
+    ///
+    /// Completes with how many messages are gone.
+    package func delete(
+        _ range: DeleteRange, of conversation: ConversationID, operation: MessageID? = nil, by caller: Caller,
+        completion: @escaping Completion<Int64>
+    ) {
+        guard settings.allowsHistoryDelete else {
+            return completion(
+                .failure(ChatError(.forbidden, "deleting history is switched off: the setting is allowsHistoryDelete")))
+        }
+        let request = request(conversation, caller, operation)
+        log.submit(
+            { [permissions] in try $0.delete(range, request, permissions: permissions) },
+            completion: { [self] result in
+                if case .success = result { _ = unswept.withLock { $0.insert(request.conversation) } }
+                completion(result)
+            })
+    }
+
+    /// Hides everything up to a place from the caller alone.
+    package func clear(
+        _ conversation: ConversationID, through seq: Seq, epoch: Epoch, by caller: Caller,
+        completion: @escaping Completion<ReadSummary>
+    ) {
+        let request = request(conversation, caller, nil)
+        log.submit(
+            { [permissions] in try $0.clear(through: seq, epoch, request, permissions: permissions) },
+            completion: completion)
+    }
+
+    // MARK: Actions
+
+    package func addAction(
+        to id: MessageID, in conversation: ConversationID, type: String, value: String, operation: MessageID? = nil,
+        by caller: Caller, completion: @escaping Completion<MessageAction>
+    ) {
+        let request = request(conversation, caller, operation)
+        log.submit(
+            { [permissions] in
+                try $0.addAction(to: id, type: type, value: value, request, permissions: permissions)
+            }, completion: completion)
+    }
+
+    package func removeAction(
+        from id: MessageID, at timetoken: Timetoken, in conversation: ConversationID, operation: MessageID? = nil,
+        by caller: Caller, completion: @escaping Completion<Void>
+    ) {
+        let request = request(conversation, caller, operation)
+        log.submit(
+            { [permissions] in try $0.removeAction(from: id, at: timetoken, request, permissions: permissions) },
+            completion: completion)
+    }
+
+    /// Actions on one message, or (nil) on any the caller may see, oldest first: at most `limit` after a time.
+    package func actions(
+        on id: MessageID?, in conversation: ConversationID, after: Timetoken?, limit: Int, by caller: Caller
+    ) throws -> (actions: [MessageAction], next: Timetoken?) {
+        guard (1...limits.pageSize).contains(limit) else {
+            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+        }
+        let name = conversation.log.absolute(for: caller.user)
+        return try store.read { store in
+            let access = try access(to: name, for: caller, in: store)
+            let number = access.conversation.number
+            var seq: Seq?
+            if let id {
+                guard let message = try store.message(id, in: number), access.visible.contains(message.seq) else {
+                    throw ChatError(.unknownMessage, "there is no message \(id) here that you may see")
+                }
+                seq = message.seq
+            }
+            let rows = try store.actions(at: seq, in: number, after: after, limit: limit)
+            let actions = try rows.filter { access.visible.contains($0.seq) }.compactMap { row in
+                try store.message(at: row.seq, in: number).map { row.action(on: $0.id) }
+            }
+            return (actions, rows.count == limit ? rows.last?.timetoken : nil)
+        }
+    }
+}
+
+extension ActionRow {
+    func action(on message: MessageID) -> MessageAction {
+        MessageAction(message: message, timetoken: timetoken, sender: sender, type: type, value: value)
+    }
+}

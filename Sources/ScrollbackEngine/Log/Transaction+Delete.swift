@@ -1,0 +1,98 @@
+import ScrollbackModel
+
+extension Transaction {
+    /// Deletes messages for everyone: one's own is recalled, another's is deleted. A stub stays at each place.
+    ///
+    /// What is deleted already counts as done; an id that is not there, or that the caller may not see, is passed over.
+    ///
+    /// - Returns: how many were deleted now.
+    /// - Throws: `forbidden`, and then nothing is deleted.
+    func delete(
+        _ ids: [MessageID], _ request: ChangeRequest, permissions: Permissions, lowersUnread: Bool
+    ) throws -> (deleted: Int, last: MessageRow?) {
+        let subject = try subject(of: request, permissions: permissions)
+        var row = subject.row
+        var found: [MessageRow] = []
+        for id in Set(ids) {
+            guard let message = try store.message(id, in: row.number), subject.access.visible.contains(message.seq)
+            else { continue }
+            try require(
+                .recall, orToOthers: .deleteOthers, message, of: subject, request, permissions: permissions,
+                to: "deleting message \(id)")
+            found.append(message)
+        }
+        var deleted = 0
+        var last = found.last
+        for seq in found.map(\.seq).sorted() {
+            // As the ones before it left it: a reply's going changes the message its thread begins with.
+            guard var message = try store.message(at: seq, in: row.number), !message.isDeleted else { continue }
+            try makeStub(of: &message, in: &row, lowersUnread: lowersUnread)
+            deleted += 1
+            last = message
+        }
+        return (deleted, last)
+    }
+
+    private func makeStub(of message: inout MessageRow, in row: inout ConversationRow, lowersUnread: Bool) throws {
+        let traits = message.type.traits.less(message.attributes.traits)
+        try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
+        try store.removeActions(at: message.seq, in: row.number)
+        message.content = nil
+        message.editedAt = nil
+        message.actions = []
+        message.attributes = MessageAttributes(traits: message.attributes.traits)
+        if traits.countsUnread, lowersUnread {
+            // That it counts no more is seen from the stub itself.
+            message.attributes.traits.countsUnread = false
+            try store.insert(message.n...message.n, into: .removed, of: row.number)
+        }
+        try store.insert(message.seq...message.seq, into: .deleted, of: row.number)
+        try change(&message, in: &row)
+        try countReply(of: message, by: -1, in: &row)
+    }
+
+    // MARK: For oneself
+
+    /// Takes places out of what one person sees, and of what they count.
+    func hide(_ places: [SeqRange], _ subject: inout Subject, by user: UserID) throws {
+        guard !places.isEmpty else { return }
+        let row = subject.row
+        var member =
+            try self.member(user, of: row.number)
+            ?? MemberRow(conversation: row.number, user: user, standing: .reader)
+        if member.standing == .reader { member.joinN = subject.access.baseN }
+        member.userRev = try advanceRev(of: user)
+        member.hasVoids = true
+        for places in places {
+            let before = try number(at: places.lowerBound - 1, in: row)
+            let last = try number(at: places.upperBound, in: row)
+            if before < last { try store.insert(before + 1...last, into: .uncounted(user), of: row.number) }
+            try insert(VoidRow(places, userRev: member.userRev), of: user, in: row.number)
+        }
+        put(member)
+        try flush()
+    }
+
+    /// The running number at a place; of one whose message is gone, that of the next lower one that is there.
+    func number(at seq: Seq, in row: ConversationRow) throws -> Int64 {
+        if seq >= row.head { return row.n }
+        if seq < row.firstSeq { return row.floorN }
+        return try max(row.floorN, store.place(atOrBelow: seq, in: row.number)?.n ?? row.floorN)
+    }
+
+    /// Adds places that are gone, as one range with those they touch.
+    func insert(_ void: VoidRow, of user: UserID?, in number: Int64) throws {
+        var whole = void
+        for other in try store.voids(of: user, in: number)
+        where other.places.lowerBound <= whole.places.upperBound + 1
+            && whole.places.lowerBound <= other.places.upperBound + 1
+        {
+            try store.dropVoid(from: other.places.lowerBound, of: user, in: number)
+            whole = VoidRow(
+                min(whole.places.lowerBound, other.places.lowerBound)...max(
+                    whole.places.upperBound, other.places.upperBound),
+                userRev: max(whole.userRev, other.userRev), holdsMessages: whole.holdsMessages || other.holdsMessages)
+        }
+        try store.put(whole, of: user, in: number)
+    }
+}

@@ -1,0 +1,50 @@
+import ScrollbackModel
+
+extension Transaction {
+    /// Gives a message other content.
+    ///
+    /// - Throws: `unknown-message`; `conflict` for a message that was deleted, or of another type; `forbidden`.
+    func edit(
+        _ id: MessageID, _ edit: MessageEdit, _ request: ChangeRequest, permissions: Permissions
+    ) throws -> MessageRow {
+        let subject = try subject(of: request, permissions: permissions)
+        var row = subject.row
+        let digest = request.digest(
+            "edit", id.description, edit.content.type.rawValue, edit.content.json.text, "\(edit.mentions)",
+            "\(edit.metadata)", "\(edit.extra)", "\(edit.customType)")
+        if let known = try earlier(request, digest, in: row) {
+            return try store.message(at: known.places.lowerBound, in: row.number) ?? message(id, of: subject)
+        }
+        var message = try message(id, of: subject)
+        try require(
+            .editOwn, orToOthers: .editOthers, message, of: subject, request, permissions: permissions,
+            to: "editing this message")
+        guard !message.isDeleted else {
+            throw ChatError(.conflict, "the message was deleted: there is nothing to edit", parameter: "id")
+        }
+        guard message.type == edit.content.type else {
+            throw ChatError.invalidParameter("type", "must be \(message.type), which the message has: an edit keeps it")
+        }
+        let old = message.attributes.mentions
+        message.content = edit.content.json
+        message.attributes = edit.applied(to: message.attributes)
+        message.editedAt = now.date
+        try replaceMentions(old, with: message.attributes.mentions, of: message, in: row.number)
+        try change(&message, in: &row, operation: request.operation, digest: digest)
+        return message
+    }
+
+    /// Remembers the mentions a message has now, and forgets those it had.
+    func replaceMentions(_ old: Mentions?, with new: Mentions?, of message: MessageRow, in number: Int64) throws {
+        func users(_ mentions: Mentions?) -> Set<UserID?> {
+            var users = Set((mentions?.users ?? []).filter { $0 != message.sender }.map { UserID?.some($0) })
+            if mentions?.everyone == true { users.insert(nil) }
+            return users
+        }
+        let (before, after) = (users(old), users(new))
+        for user in before.subtracting(after) { try store.dropMention(of: user, at: message.seq, in: number) }
+        for user in after.subtracting(before) {
+            try store.insertMention(of: user, by: message.sender, at: message.seq, in: number)
+        }
+    }
+}

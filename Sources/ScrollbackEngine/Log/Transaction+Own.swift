@@ -1,0 +1,78 @@
+import ScrollbackModel
+
+// What somebody takes out of their own view of a conversation; nobody else sees a difference.
+
+extension Transaction {
+    /// Deletes messages for the caller alone.
+    ///
+    /// - Returns: how many they could see before and can't now.
+    func hide(_ ids: [MessageID], _ request: ChangeRequest, permissions: Permissions) throws -> Int {
+        let user = request.caller.user
+        var subject = try subject(of: request, permissions: permissions, needsMember: false)
+        try requireStanding(of: user, in: subject.row)
+        var places = SeqRangeSet()
+        for id in ids {
+            guard let message = try store.message(id, in: subject.row.number),
+                subject.access.visible.contains(message.seq)
+            else { continue }
+            places.insert(message.seq...message.seq)
+        }
+        guard !places.isEmpty else { return 0 }
+        try hide(places.ranges, &subject, by: user)
+        try tell(user, that: places.ranges, areHiddenIn: request, permissions: permissions)
+        return Int(places.count)
+    }
+
+    /// Hides everything up to a place from the caller alone.
+    func clear(
+        through seq: Seq, _ epoch: Epoch, _ request: ChangeRequest, permissions: Permissions
+    ) throws -> ReadSummary {
+        let user = request.caller.user
+        let subject = try subject(of: request, permissions: permissions, needsMember: false)
+        try requireStanding(of: user, in: subject.row)
+        guard epoch == subject.access.state.epoch else {
+            throw ChatError(.epochChanged, "the conversation was made anew: its epoch is another", parameter: "epoch")
+        }
+        guard (0...subject.access.state.head).contains(seq) else {
+            throw ChatError.invalidParameter(
+                "seq", "must be in 0...\(subject.access.state.head), the newest place you may see")
+        }
+        var member =
+            subject.access.member ?? MemberRow(conversation: subject.row.number, user: user, standing: .reader)
+        if member.standing == .reader { member.joinN = subject.access.baseN }
+        if seq > member.clearSeq {
+            member.clearSeq = seq
+            member.clearN = try max(member.clearN, number(at: seq, in: subject.row))
+            for void in try store.voids(of: user, in: subject.row.number) where void.places.upperBound <= seq {
+                try store.dropVoid(from: void.places.lowerBound, of: user, in: subject.row.number)
+            }
+            member.hasVoids = try !store.voids(of: user, in: subject.row.number).isEmpty
+            member.userRev = try advanceRev(of: user)
+            put(member)
+            try flush()
+            try tell(user, that: [1...seq], areHiddenIn: request, permissions: permissions)
+        }
+        return try Access(
+            to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation
+        ).summary(for: user, in: store)
+    }
+
+    /// Only who is or was a member has a view of their own; an administrator sees what they are no member of.
+    private func requireStanding(of user: UserID, in row: ConversationRow) throws {
+        guard try hasStanding(user, in: row) else {
+            throw ChatError(.notMember, "only members of \(row.id) have a view of their own there")
+        }
+    }
+
+    private func tell(
+        _ user: UserID, that places: [SeqRange], areHiddenIn request: ChangeRequest, permissions: Permissions
+    ) throws {
+        let access = try Access(
+            to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation)
+        publish(.hidden(request.conversation, user, access.state.epoch, places))
+        publish(
+            .read(
+                ReadEvent(
+                    conversation: request.conversation, user: user, summary: try access.summary(for: user, in: store))))
+    }
+}

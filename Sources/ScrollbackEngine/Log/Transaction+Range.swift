@@ -1,0 +1,146 @@
+package import ScrollbackModel
+import ScrollbackWire
+
+/// A range of history to delete: from a point, included, to another, excluded; an absent one is the end of the log.
+package struct DeleteRange: Hashable, Sendable {
+    package var from: HistoryPoint?
+    package var to: HistoryPoint?
+
+    package init(from: HistoryPoint?, to: HistoryPoint?) {
+        self.from = from
+        self.to = to
+    }
+
+    /// Everything there is.
+    package static let all = DeleteRange(from: nil, to: nil)
+}
+
+extension Transaction {
+    /// Deletes a range for everyone: it is gone at once, and its rows are removed later, in batches.
+    ///
+    /// - Returns: how many messages that were there are gone.
+    func delete(_ range: DeleteRange, _ request: ChangeRequest, permissions: Permissions) throws -> Int64 {
+        let subject = try subject(of: request, permissions: permissions, needsMember: false)
+        var row = subject.row
+        guard permissions[.deleteHistory, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin)
+        else { throw ChatError(.forbidden, "deleting ranges of history takes an administrator") }
+        let digest = request.digest("range", range.from?.text ?? "", range.to?.text ?? "")
+        if let known = try earlier(request, digest, in: row) { return known.answer }
+        let places = PageReader(
+            access: subject.access, store: store, reader: request.caller.user, sort: .oldestFirst, filter: .all)
+        let lower = try range.from.map { try places.place($0, "from").newestOlder + 1 } ?? row.firstSeq
+        let upper = try range.to.map { try places.place($0, "to").newestOlder } ?? row.head
+        guard max(lower, row.firstSeq) <= min(upper, row.head) else { return 0 }
+        let gone = max(lower, row.firstSeq)...min(upper, row.head)
+        let count = try messageCount(in: SeqRangeSet([gone]), of: row)
+        try remove(gone, of: &row)
+        let rev = try log(
+            .removal, gone, in: &row, operation: request.operation, digest: digest, answer: count)
+        row = try put(row)
+        publish(
+            .changed(
+                row.id, .removed(gone, rev: rev), LogMark(row, generation: generation), isListed: isListed(row)))
+        return count
+    }
+
+    /// Takes places out of the log: what lies at its beginning goes below the floor, anything else is a hole.
+    private func remove(_ gone: SeqRange, of row: inout ConversationRow) throws {
+        let before = try number(at: gone.lowerBound - 1, in: row)
+        let last = try number(at: gone.upperBound, in: row)
+        if gone.lowerBound <= row.firstSeq {
+            try raiseFloor(of: &row, through: gone.upperBound, n: last)
+        } else {
+            if before < last { try store.insert(before + 1...last, into: .removed, of: row.number) }
+            try insert(VoidRow(gone, holdsMessages: true), of: nil, in: row.number)
+            row.hasVoids = true
+        }
+    }
+
+    /// Moves the floor up, past holes that lie at it too; what is below is gone at once and removed later.
+    func raiseFloor(of row: inout ConversationRow, through seq: Seq, n: Int64) throws {
+        row.firstSeq = seq + 1
+        row.floorN = n
+        for void in try store.voids(of: nil, in: row.number) where void.places.lowerBound <= row.firstSeq {
+            try store.dropVoid(from: void.places.lowerBound, of: nil, in: row.number)
+            guard void.places.upperBound >= row.firstSeq else { continue }
+            row.floorN = max(row.floorN, try number(at: void.places.upperBound, in: row))
+            row.firstSeq = void.places.upperBound + 1
+        }
+        row.hasVoids = try !store.voids(of: nil, in: row.number).isEmpty
+        let first = try store.messages(
+            in: row.number, row.firstSeq...max(row.firstSeq, row.head), newestFirst: false, limit: 1, filter: .all,
+            reader: UserID(known: "")
+        ).first
+        row.floorTime = first?.timetoken ?? row.timetoken
+        try store.dropBits(.removed, of: row.number, below: BitBlock.index(of: row.floorN + 1))
+    }
+
+    /// How many messages that were not deleted lie at these places: arithmetic on ranges and bits, no row is read.
+    func messageCount(in places: SeqRangeSet, of row: ConversationRow) throws -> Int64 {
+        var places = places
+        if row.hasVoids { for void in try store.voids(of: nil, in: row.number) { places.remove(void.places) } }
+        return try store.messageCount(in: places, of: row.number)
+    }
+
+    // MARK: Retention
+
+    /// Hides what is older than a time, and says whether there was anything.
+    func expire(_ id: ConversationID, before time: Timetoken) throws -> Bool {
+        try flush()
+        guard var row = try conversation(id), !row.isDeleted, row.firstSeq <= row.head, row.floorTime < time else {
+            return false
+        }
+        let last = try store.lastPlace(in: row) { $0.timetoken < time }
+        guard last >= row.firstSeq else { return false }
+        try raiseFloor(of: &row, through: last, n: number(at: last, in: row))
+        row = try put(row)
+        publish(.moved(id, LogMark(row, generation: generation), isListed: isListed(row)))
+        return true
+    }
+
+    // MARK: Removal
+
+    /// How long a message's key outlives its row: a retry may come that late.
+    static let keyTicks: UInt64 = 180 * 24 * 60 * 60 * 1000 * Timetoken.ticksPerMillisecond
+
+    /// Removes a batch of rows that nobody can see any more.
+    ///
+    /// - Returns: whether there are more.
+    func sweep(_ id: ConversationID, limit: Int) throws -> Bool {
+        guard var row = try conversation(id), !row.isDeleted else { return false }
+        let hole = row.hasVoids ? try store.voids(of: nil, in: row.number).first { $0.holdsMessages } : nil
+        let isFloor = row.sweptSeq < row.firstSeq
+        guard let places = isFloor ? row.sweptSeq...row.firstSeq - 1 : hole?.places else { return false }
+        let rows = try store.messages(
+            in: row.number, places, newestFirst: false, limit: limit, filter: .all, reader: UserID(known: ""))
+        for message in rows {
+            if message.timetoken.rawValue + Self.keyTicks > now.rawValue {
+                try store.insert(KeyRow(message), in: row.number)
+            }
+            try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
+            if !isFloor, !message.isDeleted { try countReply(of: message, by: -1, in: &row) }
+        }
+        if let first = rows.first, let last = rows.last {
+            try store.removeMessages(first.seq...last.seq, in: row.number)
+        }
+        let isDone = rows.count < limit
+        if isFloor {
+            row.sweptSeq = isDone ? row.firstSeq : (rows.last?.seq ?? row.firstSeq - 1) + 1
+            try store.dropBits(.deleted, of: row.number, below: BitBlock.index(of: row.sweptSeq))
+        } else if isDone, var hole {
+            hole.holdsMessages = false
+            try store.put(hole, of: nil, in: row.number)
+        }
+        try put(row, isNews: false)
+        return !isDone || isFloor && hole != nil
+    }
+}
+
+extension StoreReader {
+    /// How many messages that were not deleted lie at these places, which must hold messages.
+    func messageCount(in places: SeqRangeSet, of conversation: Int64) throws -> Int64 {
+        var count = places.count
+        for range in places.ranges { count -= try self.count(.deleted, in: range, of: conversation) }
+        return count
+    }
+}

@@ -1,0 +1,60 @@
+import ScrollbackModel
+
+extension Transaction {
+    /// The message at the beginning of the thread that an answer belongs to, if what it answers is there and its sender
+    /// may see it.
+    func thread(of submission: Submission, by sender: UserID, isAdmin: Bool, in row: ConversationRow) throws
+        -> MessageID?
+    {
+        guard let replyTo = submission.attributes.replyTo,
+            let answered = try store.message(replyTo, in: row.number), answered.seq >= row.firstSeq,
+            try isVisible(answered, to: sender, isAdmin: isAdmin, in: row)
+        else { return nil }
+        return answered.thread ?? answered.id
+    }
+
+    private func isVisible(_ message: MessageRow, to user: UserID, isAdmin: Bool, in row: ConversationRow) throws
+        -> Bool
+    {
+        if try isGone(message.seq, in: row) { return false }
+        if isAdmin || row.visibility == .everything { return true }
+        if let member = try member(user, of: row.number), member.standing == .member, message.seq > member.joinSeq {
+            return true
+        }
+        for span in try store.spans(of: user, in: row.number)
+        where span.joined < message.seq && message.seq <= span.left ?? .max { return true }
+        guard let community = row.id.community, !row.isPrivate, let outer = try conversation(community) else {
+            return false
+        }
+        return try store.spans(of: user, in: outer.number).contains { span in
+            Timetoken(span: span.joined) < message.timetoken
+                && span.left.map { message.timetoken <= Timetoken(span: $0) } ?? true
+        }
+    }
+
+    /// Whether a place lies in a hole.
+    private func isGone(_ seq: Seq, in row: ConversationRow) throws -> Bool {
+        guard row.hasVoids else { return false }
+        return try store.voids(of: nil, in: row.number).contains { $0.places.contains(seq) }
+    }
+
+    /// Counts a reply in, or out, at the message its thread begins with.
+    ///
+    /// A message that was deleted is changed no more.
+    func countReply(of reply: MessageRow, by difference: Int64, in row: inout ConversationRow) throws {
+        guard let thread = reply.thread, var root = try store.message(thread, in: row.number), !root.isDeleted,
+            root.seq >= row.firstSeq, try !isGone(root.seq, in: row)
+        else { return }
+        let count = max(0, (root.replies?.count ?? 0) + difference)
+        var last = max(root.replies?.lastReplyAt ?? reply.timetoken, reply.timetoken)
+        if difference < 0 {
+            let newest = try store.messages(
+                in: row.number, row.firstSeq...row.head, newestFirst: true, limit: 20, filter: .thread(thread),
+                reader: reply.sender
+            ).first { !$0.isDeleted && $0.seq != reply.seq }
+            last = newest?.timetoken ?? last
+        }
+        root.replies = count > 0 ? ReplySummary(count: count, lastReplyAt: last) : nil
+        try change(&root, in: &row)
+    }
+}

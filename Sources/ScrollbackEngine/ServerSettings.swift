@@ -1,0 +1,125 @@
+package import ScrollbackModel
+import Synchronization
+
+/// What an operator sets while the server runs; kept in the store.
+package struct ServerSettings: Hashable, Sendable {
+    /// How long messages are kept where a conversation does not say otherwise.
+    package var retention: RetentionPolicy
+    /// How far back counts since a time go where messages are kept for ever, in days; nil for all the way.
+    package var countWindowDays: Int?
+    /// Whether ranges of history can be deleted.
+    package var allowsHistoryDelete: Bool
+    /// Whether a message that was recalled or deleted is taken off the unread counts of who has not read it.
+    package var recallLowersUnread: Bool
+
+    package init(
+        retention: RetentionPolicy = .forever, countWindowDays: Int? = 30, allowsHistoryDelete: Bool = true,
+        recallLowersUnread: Bool = true
+    ) {
+        self.retention = retention
+        self.countWindowDays = countWindowDays
+        self.allowsHistoryDelete = allowsHistoryDelete
+        self.recallLowersUnread = recallLowersUnread
+    }
+
+    /// - Throws: `invalid-parameter` naming what is out of range.
+    package func validated() throws(ChatError) -> ServerSettings {
+        _ = try retention.validated()
+        if let days = countWindowDays, !(1...RetentionPolicy.maximumDays).contains(days) {
+            throw .invalidParameter(
+                "countWindowDays", "must be in 1...\(RetentionPolicy.maximumDays), or null",
+                limit: RetentionPolicy.maximumDays)
+        }
+        return self
+    }
+
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.key("retentionDays")
+        retention.write(to: &writer)
+        writer.key("countWindowDays")
+        if let countWindowDays { writer.value(countWindowDays) } else { writer.value(RawJSON(known: "null")) }
+        writer.field("allowsHistoryDelete", allowsHistoryDelete)
+        writer.field("recallLowersUnread", recallLowersUnread)
+    }
+
+    /// Takes over one member.
+    ///
+    /// - Returns: whether it is a setting.
+    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+        switch name {
+        case "retentionDays": retention = try RetentionPolicy(from: &value)
+        case "countWindowDays": countWindowDays = try value.null() ? nil : value.days("countWindowDays")
+        case "allowsHistoryDelete": allowsHistoryDelete = try value.bool()
+        case "recallLowersUnread": recallLowersUnread = try value.bool()
+        default: return false
+        }
+        return true
+    }
+}
+
+extension RetentionPolicy {
+    package func write(to writer: inout JSONWriter) {
+        switch self {
+        case .days(let days): writer.value(days)
+        case .forever: writer.value("forever")
+        }
+    }
+
+    /// A number of days, or `"forever"`.
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        if reader.nextIsString {
+            guard try reader.string() == "forever" else {
+                throw .invalidParameter("retentionDays", "must be a number of days, or \"forever\"")
+            }
+            self = .forever
+        } else {
+            self = try RetentionPolicy.days(reader.days("retentionDays")).validated()
+        }
+    }
+}
+
+extension JSONReader {
+    fileprivate mutating func days(_ parameter: String) throws(ChatError) -> Int {
+        guard let days = Int(exactly: try integer()) else { throw .invalidParameter(parameter, "must be in range") }
+        return days
+    }
+}
+
+extension Engine {
+    /// What is set now.
+    package var settings: ServerSettings { current.withLock { $0 } }
+
+    /// Changes what is set; what the change does not speak of stays.
+    package func putSettings(
+        by caller: Caller, completion: @escaping Completion<ServerSettings>,
+        _ change: @escaping @Sendable (inout ServerSettings) -> Void
+    ) {
+        guard caller.isAdmin else {
+            return completion(.failure(ChatError(.forbidden, "the settings are an administrator's")))
+        }
+        log.submit(
+            { [self] transaction in
+                var settings = settings
+                change(&settings)
+                settings = try settings.validated()
+                var writer = JSONWriter()
+                writer.object { settings.writeMembers(to: &$0) }
+                try transaction.store.put(settings: writer.json)
+                return settings
+            },
+            completion: { [self] result in
+                if case .success(let settings) = result { current.withLock { $0 = settings } }
+                completion(result)
+            })
+    }
+
+    static func storedSettings(_ store: any MessageStore) throws -> ServerSettings {
+        var settings = ServerSettings()
+        guard let text = try store.read({ try $0.settings() })?.text else { return settings }
+        var reader = JSONReader(text)
+        try reader.object { (name, value) throws(ChatError) in
+            if try !settings.read(name, &value) { try value.skip() }
+        }
+        return settings
+    }
+}

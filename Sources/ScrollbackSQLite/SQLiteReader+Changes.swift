@@ -1,0 +1,70 @@
+import ScrollbackEngine
+import ScrollbackModel
+import StoreFiles
+
+extension SQLiteReader {
+    func key(_ id: MessageID, in conversation: Int64) throws -> KeyRow? {
+        try connection.first(
+            .retired,
+            bind: {
+                $0.add(id.uuid)
+                $0.add(conversation)
+            }, row: { try $0.key() })
+    }
+
+    func changes(in conversation: Int64, after rev: Int64, limit: Int) throws -> [ChangeRow] {
+        try connection.all(
+            .changes, limit: limit,
+            bind: {
+                $0.add(conversation)
+                $0.add(rev)
+            }, row: { try $0.change() })
+    }
+
+    func change(_ operation: MessageID, in conversation: Int64) throws -> ChangeRow? {
+        try connection.first(
+            .changeByOperation,
+            bind: {
+                $0.add(operation.uuid)
+                $0.add(conversation)
+            }, row: { try $0.change() })
+    }
+
+    func actions(at seq: Seq?, in conversation: Int64, after: Timetoken?, limit: Int) throws -> [ActionRow] {
+        try connection.all(
+            seq == nil ? .actions : .actionsAt, limit: limit,
+            bind: {
+                $0.add(conversation)
+                if let seq { $0.add(seq) }
+                $0.add(bits: after?.rawValue ?? 0)
+            }, row: { $0.action() })
+    }
+
+    func action(
+        at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64
+    ) throws -> ActionRow? {
+        try connection.first(
+            .actionByValue,
+            bind: {
+                $0.add(conversation)
+                $0.add(seq)
+                $0.add(sender.text)
+                $0.add(type)
+                $0.add(value)
+            }, row: { $0.action() })
+    }
+
+    func action(at timetoken: Timetoken, in conversation: Int64) throws -> ActionRow? {
+        try connection.first(
+            .actionByTime,
+            bind: {
+                $0.add(conversation)
+                $0.add(bits: timetoken.rawValue)
+            }, row: { $0.action() })
+    }
+
+    func lastAction(in conversation: Int64) throws -> Timetoken? {
+        try connection.first(
+            .lastAction, bind: { $0.add(conversation) }, row: { Timetoken(rawValue: $0.bits()) })
+    }
+}

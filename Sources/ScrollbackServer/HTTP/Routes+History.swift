@@ -1,0 +1,73 @@
+import Hummingbird
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+
+extension Route {
+    /// What is asked about several conversations at once.
+    static let history: [Route] = [
+        Route(.post, "/v1/history/fetch") { scope, request, _ throws(ChatError) in
+            let caller = try await scope.caller(request)
+            var fields = FetchFields()
+            try await scope.object(request) { (name, value) throws(ChatError) in
+                if try !fields.read(name, &value) { try value.skip() }
+            }
+            let query = try fields.query()
+            let pages = try await scope.read { try $0.fetch(query, by: caller) }
+            return respond { writer in
+                writer.key("pages")
+                writer.array(pages) { $1.write(to: &$0) }
+            }
+        },
+        Route(.post, "/v1/history/counts") { scope, request, _ throws(ChatError) in
+            let caller = try await scope.caller(request)
+            var since: [(ConversationID, Timetoken)]?
+            try await scope.object(request) { (name, value) throws(ChatError) in
+                guard name == "since" else { return try value.skip() }
+                since = try MessageCounts.times(&value)
+            }
+            let wanted = try since.required("since").map { (conversation: $0.0, time: $0.1) }
+            let counts = try await scope.read { try $0.counts(since: wanted, by: caller) }
+            return respond { MessageCounts.write(counts, to: &$0) }
+        },
+        Route(.post, "/v1/history/refresh") { scope, request, _ throws(ChatError) in
+            let caller = try await scope.caller(request)
+            var references: [MessageReference]?
+            try await scope.object(request) { (name, value) throws(ChatError) in
+                guard name == "messages" else { return try value.skip() }
+                references = try value.list("messages", limit: Engine.maximumRefreshed) {
+                    (reference) throws(ChatError) in try MessageReference(from: &reference)
+                }
+            }
+            let wanted = try references.required("messages")
+            let answers = try await scope.read { try $0.refresh(wanted, by: caller) }
+            return respond { Refreshed.write(answers, to: &$0) }
+        },
+        Route(.get, "/v1/settings") { scope, request, _ throws(ChatError) in
+            _ = try await scope.admin(request)
+            let settings = scope.engine.settings
+            return respond { settings.writeMembers(to: &$0) }
+        },
+        Route(.put, "/v1/settings") { scope, request, _ throws(ChatError) in
+            let caller = try await scope.admin(request)
+            // Read once to refuse what is wrong, and again over what is set by then.
+            let body = try await scope.json(request)
+            var settings = scope.engine.settings
+            var reader = body
+            try reader.object { (name, value) throws(ChatError) in
+                if try !settings.read(name, &value) { try value.skip() }
+            }
+            _ = try settings.validated()
+            let stored = try await scope.write {
+                $0.putSettings(by: caller, completion: $1) { settings in
+                    var reader = body
+                    try? reader.object { (name, value) throws(ChatError) in
+                        if try !settings.read(name, &value) { try value.skip() }
+                    }
+                }
+            }
+            scope.tidy.begin()
+            return respond { stored.writeMembers(to: &$0) }
+        },
+    ]
+}
