@@ -136,7 +136,7 @@ import Testing
     {
         var generator = SeededGenerator("a killed backup")
         var left = 0
-        for attempt in 0..<(Run.isLong ? 40 : 8) {
+        for attempt in 0..<(Run.isLong ? 25 : 8) {
             let backup = path("backup-\(attempt)")
             let partial = path("backup-\(attempt).partial")
             try await Self.kill(
