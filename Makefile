@@ -22,8 +22,10 @@ run: build ## Build, and start a server with a small community to look at
 
 test: dependencies ## Build and run all tests, a few minutes
 	swift build --build-tests
-	swift test --skip-build --skip EndToEndTests
-	swift test --skip-build --filter EndToEndTests
+	@rm -rf .build/rows
+	SCROLLBACK_ROWS=$(CURDIR)/.build/rows swift test --skip-build --skip EndToEndTests
+	SCROLLBACK_ROWS=$(CURDIR)/.build/rows swift test --skip-build --filter EndToEndTests
+	scripts/row-table.sh
 
 test-long: dependencies ## Every test with full counts: seeds, logs, crashes; about an hour
 	scripts/test-long.sh

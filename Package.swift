@@ -78,8 +78,9 @@ let package = Package(
         .target(
             name: "ScrollbackServer",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire", "StoreFiles",
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -120,6 +121,8 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -140,20 +143,26 @@ let package = Package(
             path: "Benchmarks/Sources",
             swiftSettings: strict
         ),
-        .testTarget(name: "ScrollbackModelTests", dependencies: ["ScrollbackModel"], swiftSettings: strict),
+        // A trait of tests; no product has it.
+        .target(name: "ContractRows", path: "Tests/ContractRows", swiftSettings: strict),
         .testTarget(
-            name: "ScrollbackWireTests", dependencies: ["ScrollbackModel", "ScrollbackWire"],
+            name: "ScrollbackModelTests", dependencies: ["ContractRows", "ScrollbackModel"], swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackWireTests", dependencies: ["ContractRows", "ScrollbackModel", "ScrollbackWire"],
             exclude: ["Golden"], swiftSettings: strict),
         .testTarget(
-            name: "ScrollbackSyncTests", dependencies: ["ScrollbackModel", "ScrollbackSync"], swiftSettings: strict),
+            name: "ScrollbackSyncTests", dependencies: ["ContractRows", "ScrollbackModel", "ScrollbackSync"],
+            swiftSettings: strict),
         .testTarget(
             name: "ScrollbackEngineTests",
-            dependencies: ["ScrollbackEngine", "ScrollbackModel", "ScrollbackWire", "StoreConformance"],
+            dependencies: [
+                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackWire", "StoreConformance",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackSQLiteTests",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "StoreConformance",
+                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "StoreConformance",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -161,7 +170,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackWire",
+                "ContractRows", "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer",
+                "ScrollbackWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -170,10 +180,11 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ScrollbackTests", dependencies: ["Scrollback", "ScrollbackModel", "ScrollbackSync"],
+            name: "ScrollbackTests", dependencies: ["ContractRows", "Scrollback", "ScrollbackModel", "ScrollbackSync"],
             swiftSettings: strict),
         .testTarget(
-            name: "ScrollbackTestingTests", dependencies: ["Scrollback", "ScrollbackModel", "ScrollbackTesting"],
+            name: "ScrollbackTestingTests",
+            dependencies: ["ContractRows", "Scrollback", "ScrollbackModel", "ScrollbackTesting"],
             swiftSettings: strict),
     ]
 )

@@ -11,10 +11,10 @@ declare -A allowed=(
     [Scrollback]="ScrollbackModel|ScrollbackSync|ScrollbackWire|StoreFiles|GRDB|Logging|NIOCore|NIOPosix|NIOHTTP1|NIOWebSocket|NIOSSL"
     [ScrollbackEngine]="ScrollbackModel|ScrollbackWire|Crypto|DequeModule"
     [ScrollbackSQLite]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|StoreFiles|GRDB|GRDBSQLite"
-    [ScrollbackServer]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|ScrollbackSQLite|Configuration|DequeModule|HTTPTypes|Hummingbird|HummingbirdCore|JWTKit|Logging|NIOCore|NIOExtras|NIOPosix|NIOHTTP1|NIOHTTPTypes|NIOHTTPTypesHTTP1|NIOWebSocket|NIOSSL|ServiceLifecycle|UnixSignals"
+    [ScrollbackServer]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|ScrollbackSQLite|StoreFiles|Configuration|Crypto|DequeModule|HTTPTypes|Hummingbird|HummingbirdCore|JWTKit|Logging|NIOCore|NIOExtras|NIOPosix|NIOHTTP1|NIOHTTPTypes|NIOHTTPTypesHTTP1|NIOWebSocket|NIOSSL|ServiceLifecycle|UnixSignals"
     [ScrollbackTesting]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|Scrollback"
     [StoreConformance]="ScrollbackModel|ScrollbackEngine"
-    [ScrollbackCLI]="ScrollbackModel|ScrollbackWire|Scrollback|ScrollbackServer|ScrollbackSQLite|ArgumentParser|AsyncHTTPClient|Configuration|Crypto|Logging|NIOCore|NIOHTTP1|SystemPackage"
+    [ScrollbackCLI]="ScrollbackModel|ScrollbackWire|Scrollback|ScrollbackServer|ScrollbackSQLite|ArgumentParser|AsyncHTTPClient|Configuration|Crypto|Logging|NIOCore|NIOHTTP1|NIOPosix|NIOSSL|SystemPackage"
 )
 failed=0
 for folder in Sources/*/; do

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import ScrollbackModel
+import ScrollbackServer
 
 @main
 enum Main {
@@ -22,10 +23,11 @@ struct ScrollbackCommand: AsyncParsableCommand {
 
             Exit codes: 0 done, 1 the operation failed, 64 wrong usage, 69 the server can't be reached.
             """,
-        version: "0.1.0",
+        version: Server.version,
         subcommands: [
             Serve.self, Token.self, Import.self, Export.self, Send.self, History.self, Recents.self, Read.self,
-            Listen.self, Chat.self, Verify.self,
+            Listen.self, Chat.self, Backup.self, Restore.self, Verify.self,
+            Doctor.self,
         ])
 }
 

@@ -17,7 +17,7 @@ extension DatabaseError {
     ///
     /// SQLite says so itself for most writes, and "I/O error" for a few, such as fsync, or where a quota or a limit on a
     /// file's size is what ran out.
-    private func isOutOfSpace(_ database: Database?) -> Bool {
+    func isOutOfSpace(_ database: Database?) -> Bool {
         switch resultCode {
         case .SQLITE_FULL: true
         case .SQLITE_IOERR:

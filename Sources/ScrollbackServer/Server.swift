@@ -13,6 +13,9 @@ import UnixSignals
 
 /// The whole server over one data directory: store, engine, HTTP and WebSockets.
 package struct Server: Sendable {
+    /// Of the server and of the command line, which are one program.
+    package static let version = "0.1.0"
+
     private let options: ServerOptions
     private let logger: Logger
     private let store: SQLiteStore
@@ -25,6 +28,7 @@ package struct Server: Sendable {
     package init(_ options: ServerOptions, logger: Logger) async throws {
         self.options = options
         self.logger = logger
+        try Backup.checkIsNone(options.directory)
         try FileManager.default.createDirectory(
             at: options.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         certificates = try options.certificate.map { chain in

@@ -32,6 +32,15 @@ package final class DirectoryLock: Sendable {
         self.descriptor = Mutex(descriptor)
     }
 
+    /// Whether somebody has a directory open; looking changes nothing.
+    package static func isHeld(_ directory: URL) -> Bool {
+        let descriptor = open(directory.appending(component: fileName).path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        // What is taken here goes with the descriptor.
+        defer { Foundation.close(descriptor) }
+        return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+
     package func release() {
         descriptor.withLock { descriptor in
             if let open = descriptor { Foundation.close(open) }

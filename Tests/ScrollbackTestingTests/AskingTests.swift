@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackTesting
@@ -24,7 +25,9 @@ struct AskingTests {
         return numbers
     }
 
-    @Test("Messages one after the other, from every kind of anchor and every source, to the end and no further")
+    @Test(
+        "Messages one after the other, from every kind of anchor and every source, to the end and no further",
+        .rows(1, 7, 29, 45, 50, 51, 53, 55, 56, 173))
     func sequences() async throws {
         let (world, _, chat) = try await world(saying: 250)
         for source in [HistorySource.remote, .merged, .local] {
@@ -42,7 +45,9 @@ struct AskingTests {
         await world.close()
     }
 
-    @Test("A local sequence passes over what is not on the device, and a local page says what it lacks")
+    @Test(
+        "A local sequence passes over what is not on the device, and a local page says what it lacks", .rows(23, 26, 44)
+    )
     func localGaps() async throws {
         let (world, alice, chat) = try await world(saying: 250)
         _ = try await chat.history(.latest, limit: 5)
@@ -72,7 +77,7 @@ struct AskingTests {
         await world.close()
     }
 
-    @Test("What can't be answered is an error that names the argument")
+    @Test("What can't be answered is an error that names the argument", .rows(31, 32, 66))
     func refusals() async throws {
         let (world, _, chat) = try await world(saying: 3)
         func refusal(_ body: () async throws -> Void) async -> String? {
@@ -145,7 +150,7 @@ struct AskingTests {
         }
     }
 
-    @Test("Whoever waits for an answer when the client is closed gets one")
+    @Test("Whoever waits for an answer when the client is closed gets one", .rows(279))
     func closing() async throws {
         let (world, alice, chat) = try await world(saying: 1)
         world.goOffline("alice")

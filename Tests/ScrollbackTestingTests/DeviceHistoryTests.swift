@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackTesting
@@ -8,7 +9,9 @@ import Testing
 struct DeviceHistoryTests {
     private let group = ConversationID.group("swift")
 
-    @Test("History 5: who left and came back has exactly what they may see, and the rest once it is opened to them")
+    @Test(
+        "History 5: who left and came back has exactly what they may see, and the rest once it is opened to them",
+        .rows(25, 46))
     func joinedLeftJoined() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice"])

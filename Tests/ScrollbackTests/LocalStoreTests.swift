@@ -61,6 +61,26 @@ struct LocalStoreTests {
         #expect(try await store.read { try $0.recent(swift)?.unread } == 0)
     }
 
+    @Test("History 17: of a log that started over the counts are the new log's, and no queued read is sent for it")
+    func startedOver() async throws {
+        var old = head(10, unread: 3, readSeq: 7, userRev: 5)
+        old.lastMessage = message(10)
+        try await apply(.head(old))
+        #expect(try await store.write { try $0.markRead(swift, upTo: nil) })
+        var new = head(8, unread: 6, readSeq: 2, userRev: 1)
+        new.state.epoch = Epoch(rawValue: 8)
+        try await apply(.head(new))
+        #expect(try await store.read { try $0.recent(swift)?.unread } == 6)
+        #expect(try await store.read { try $0.pendingReads().isEmpty })
+        // Told of it by something that doesn't count, the device asks.
+        var page = page(1...8, rev: 0)
+        page.state.epoch = Epoch(rawValue: 9)
+        let position = try #require(try await store.read { try $0.log(of: swift)?.position(in: swift) })
+        let sync = LogSync(page: page, changes: [], changedThrough: 0, mustRefetch: false)
+        let inputs = [LogInput.sync(sync, asked: position)]
+        #expect(try await store.write { try $0.apply(inputs) }.contains { $0.needsHead })
+    }
+
     @Test("Whatever order messages, changes and pages come in, the rows are the newest that was said of them")
     func anyOrder() async throws {
         for seed in 1...40 as ClosedRange<UInt64> {

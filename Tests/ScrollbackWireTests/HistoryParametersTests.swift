@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackModel
 import ScrollbackWire
@@ -5,7 +6,7 @@ import Testing
 
 @Suite("History parameters")
 struct HistoryParametersTests {
-    @Test("Nothing at all means the newest 20")
+    @Test("Nothing at all means the newest 20", .rows(11, 17, 158))
     func defaults() throws {
         let query = try HistoryParameters([:]).query()
         #expect(query == HistoryQuery(.before(.latest), limit: 20, sort: .newestFirst, filter: .all))
@@ -13,7 +14,7 @@ struct HistoryParametersTests {
     }
 
     @Test(
-        "Every bad combination is refused and names the parameter that is wrong",
+        "Every bad combination is refused and names the parameter that is wrong", .rows(66),
         arguments: [
             (["cursor": ["x"], "before": ["latest"]], "cursor"),
             (["cursor": ["x"], "sort": ["newestFirst"]], "cursor"),

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackModel
 import ScrollbackWire
@@ -84,7 +85,7 @@ struct RoundTripTests {
         }
     }
 
-    @Test("A query comes back equal by both doors: a frame and a URL's parameters", arguments: queries)
+    @Test("A query comes back equal by both doors: a frame and a URL's parameters", .rows(8), arguments: queries)
     func historyQueries(_ query: HistoryQuery) throws {
         let bytes = ClientFrame.request(ref: 1, .history(.group("g"), query)).encoded()
         guard case .request(1, .history(.group("g"), let byFrame)) = try ClientFrame.decode(bytes, limits: .standard)

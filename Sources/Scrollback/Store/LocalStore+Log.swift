@@ -177,7 +177,7 @@ extension LocalWriter {
         return LogOutcome(
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: gapsBefore != log.state?.gaps,
-            needsHead: wasUnknown || isNearlyRight || isOutOfStep)
+            needsHead: wasUnknown || isNearlyRight || isOutOfStep || edits.contains(where: \.erasesEverything))
     }
 
     private func carryOut(_ edit: LogEdit, number: Int64) throws {
@@ -249,13 +249,16 @@ extension LocalWriter {
     }
 
     private func startReadStateOver(_ log: OpenLog) throws {
+        guard let epoch = log.state?.epoch else { return }
+        // The epoch with it, though the log is saved later: what the server counts of the new log would be dropped.
         try db.cachedStatement(
             sql: """
-                UPDATE conversation SET readSeq = 0, unread = 0, mentions = 0, readAtSeq = 0, readAtN = 0, readAtRev = 0,
-                    readAtUserRev = 0, readExactSeq = 0, pendingReadSeq = NULL, pendingReadN = NULL
+                UPDATE conversation SET epoch = ?, readSeq = 0, unread = 0, mentions = 0, isMarkedUnread = 0,
+                    readAtSeq = 0, readAtN = 0, readAtRev = 0, readAtUserRev = 0, readExactSeq = 0,
+                    pendingReadSeq = NULL, pendingReadN = NULL
                 WHERE number = ?
                 """
-        ).execute(arguments: [log.number])
+        ).execute(arguments: [Int64(bitPattern: epoch.rawValue), log.number])
     }
 
     private func follow(_ head: ConversationHead, number: Int64) throws {

@@ -11,7 +11,7 @@ struct ServerAPI: Sendable {
     let token: String
 
     /// A command says at once that there is no server, instead of trying for a minute.
-    private static let client: HTTPClient = {
+    static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration(timeout: .init(connect: .seconds(5)))
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)

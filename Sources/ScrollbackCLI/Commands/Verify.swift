@@ -2,18 +2,21 @@ import ArgumentParser
 import Foundation
 import Scrollback
 import ScrollbackModel
+import ScrollbackServer
 import ScrollbackSQLite
 
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check the integrity of a data directory or a client's store.",
+        abstract: "Check the integrity of a data directory, a backup or a client's store.",
         discussion: """
             Of a data directory: places dense, running numbers and times rising, counts equal to a recount, indexes whole. \
             The server must not be running on it. Of a client's store: rows, gaps and voids account for every place of \
-            every conversation.
+            every conversation. Of a backup: its files are those that were written, and its store is whole; it stays as it is.
+
+            Beside `make run`: scrollback backup ./monday && scrollback verify ./monday
             """)
 
-    @Argument(help: "The data directory, or the client's store.")
+    @Argument(help: "The data directory, the backup, or the client's store.")
     var directory = "./scrollback-data"
 
     @Flag(help: "One JSON object a line: each violation, then a summary.")
@@ -23,14 +26,16 @@ struct Verify: AsyncParsableCommand {
         try await reporting {
             let url = URL(filePath: directory, directoryHint: .isDirectory)
             let violations: [String]
-            if FileManager.default.fileExists(atPath: url.appending(path: SQLiteStore.fileName).path) {
+            if BackupManifest.exists(in: url) {
+                violations = try verifyBackup(url)
+            } else if FileManager.default.fileExists(atPath: url.appending(path: SQLiteStore.fileName).path) {
                 violations = try verifyServer(url)
             } else if let store = try LocalStore.existing(in: url) {
                 violations = try await store.read { try $0.violations() }
                 try store.close()
             } else {
                 throw ChatError.invalidParameter(
-                    "directory", "is neither a data directory nor a client's store: \(url.path)")
+                    "directory", "is neither a data directory, a backup nor a client's store: \(url.path)")
             }
             report(violations)
             if !violations.isEmpty { throw Exit.failed }
@@ -40,8 +45,28 @@ struct Verify: AsyncParsableCommand {
     private func verifyServer(_ url: URL) throws -> [String] {
         let store = try SQLiteStore(directory: url)
         defer { try? store.close() }
+        return try checking { try store.verify(progress: $0) }
+    }
+
+    private func verifyBackup(_ url: URL) throws -> [String] {
+        var reading: Progress?
+        do {
+            _ = try ScrollbackServer.Backup.check(url) { done, total in
+                if reading == nil { reading = Progress("reading", total: Int(total)) }
+                reading?.show(Int(done))
+            }
+            reading?.finish(reading?.total ?? 0)
+        } catch {
+            return [error.message]
+        }
+        return try checking {
+            try SQLiteStore.verify(file: url.appending(component: SQLiteStore.fileName), progress: $0)
+        }
+    }
+
+    private func checking(_ verify: ((VerifyProgress) -> Void) throws -> [String]) rethrows -> [String] {
         var progress: Progress?
-        let violations = try store.verify { step in
+        let violations = try verify { step in
             if progress == nil { progress = Progress("checking", total: Int(step.totalConversations)) }
             progress?.show(Int(step.conversations), "\(step.messages) messages")
         }

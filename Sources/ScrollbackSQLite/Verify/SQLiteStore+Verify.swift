@@ -1,3 +1,4 @@
+package import Foundation
 import GRDB
 import ScrollbackEngine
 import ScrollbackModel
@@ -18,19 +19,36 @@ extension SQLiteStore {
     /// - Parameter progress: told now and then how far it has come.
     /// - Returns: what is wrong, in words; empty for a sound store. After a thousand findings it stops.
     package func verify(progress: (VerifyProgress) -> Void) throws -> [String] {
-        try withoutActuallyEscaping(progress) { progress in
-            try readConnection { connection in
-                var verification = try Verification(connection, progress)
-                do {
-                    try verification.checkFile()
-                    try verification.checkConversations()
-                } catch is Verification.Stop {
-                    // Enough was found.
-                } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-                    verification.foundDamage(error)
-                }
-                return verification.findings
+        try readConnection { try Self.findings($0, progress) }
+    }
+
+    /// Checks a file that nobody writes to, such as a backup's, and leaves it as it is.
+    package static func verify(file: URL, progress: (VerifyProgress) -> Void) throws -> [String] {
+        var configuration = Configuration()
+        configuration.readonly = true
+        do {
+            return try DatabaseQueue(path: file.path, configuration: configuration).read { database in
+                try findings(Connection(database), progress)
             }
+        } catch let error as DatabaseError {
+            throw error.chatError("\(file.path) can't be read: \(error.message ?? "no reason given")")
+        }
+    }
+
+    private static func findings(
+        _ connection: Connection, _ progress: (VerifyProgress) -> Void
+    ) throws -> [String] {
+        try withoutActuallyEscaping(progress) { progress in
+            var verification = try Verification(connection, progress)
+            do {
+                try verification.checkFile()
+                try verification.checkConversations()
+            } catch is Verification.Stop {
+                // Enough was found.
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+                verification.foundDamage(error)
+            }
+            return verification.findings
         }
     }
 }

@@ -16,7 +16,12 @@ final class Readiness: Sendable {
 extension Route {
     /// What probes and tools ask; none of it takes a token.
     static let operations: [Route] = [
-        Route(.get, "/healthz") { _, _, _ throws(ChatError) in respond { $0.field("status", "ok") } },
+        Route(.get, "/healthz") { _, _, _ throws(ChatError) in
+            respond {
+                $0.field("status", "ok")
+                $0.field("version", Server.version)
+            }
+        },
         Route(.get, "/readyz") { scope, _, _ throws(ChatError) in
             guard scope.readiness.isReady else { throw ChatError(.shuttingDown, "the server is not taking requests") }
             // A read that reaches the disk: a store that can't answer is not ready.

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -158,7 +159,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test(arguments: PermissionCase.table)
+    @Test(.rows(47), arguments: PermissionCase.table)
     func `Who may do what`(_ cell: PermissionCase) async throws {
         for (role, status) in cell.statuses {
             let scene = try await Scene(cell.kind, cell.action)

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackModel
@@ -5,7 +6,9 @@ import Testing
 
 @Suite("A jump into a long channel")
 struct JumpTests {
-    @Test("From the middle of a long channel one scrolls both ways across the gap, by pages and in a timeline")
+    @Test(
+        "From the middle of a long channel one scrolls both ways across the gap, by pages and in a timeline",
+        .rows(7, 23, 55))
     func jumpToTheMiddle() async throws {
         guard let log = try ChatLog.find("irc-ubuntu.jsonl") else { return }
         let said = try #require(try log.lines(of: "ubuntu")["ubuntu"])

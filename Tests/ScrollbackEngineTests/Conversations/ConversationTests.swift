@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -69,7 +70,7 @@ struct ConversationTests {
             "\(id) was made")
     }
 
-    @Test("A community comes with its default channel, which messages to the community go to")
+    @Test("A community comes with its default channel, which messages to the community go to", .rows(4))
     func defaultChannel() throws {
         let world = try World()
         try world.make(.community("c"), members: ["alice", "bob"])

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -40,6 +41,7 @@ struct HistoryTests {
 
     @Test(
         "History 26: at every edge a page says what it covered and whether there is more, both ways",
+        .rows(9, 11, 12, 13, 15, 16, 19, 20, 27, 28, 30, 33, 34, 35, 36, 39, 42),
         arguments: [
             (Anchor.latest, 0, [], 11, 10, true, false), (.earliest, 0, [], 1, 0, false, true),
             (.latest, 3, [10, 9, 8], 8, 10, true, false), (.earliest, 3, [3, 2, 1], 1, 3, false, true),
@@ -127,7 +129,7 @@ struct HistoryTests {
     // MARK: Parameters
 
     @Test(
-        "What is out of range is refused by name and range, never clamped",
+        "What is out of range is refused by name and range, never clamped", .rows(14, 41, 52, 158, 159),
         arguments: [
             (HistoryQuery(limit: 101), "limit"), (HistoryQuery(limit: -1), "limit"),
             (HistoryQuery(.around(.latest, before: 101, after: 0)), "beforeLimit"),
@@ -141,7 +143,8 @@ struct HistoryTests {
         #expect(error?.parameter == parameter)
     }
 
-    @Test("The order inside a page changes nothing about which messages are in it", arguments: Sort.allCases)
+    @Test(
+        "The order inside a page changes nothing about which messages are in it", .rows(160), arguments: Sort.allCases)
     func sorting(_ sort: Sort) throws {
         let world = try world()
         for anchor: Anchor in [.latest, .earliest, .around(.seq(5), before: 2, after: 2), .between(.seq(2), .seq(9))] {
@@ -226,7 +229,7 @@ struct HistoryTests {
 
     // MARK: Times
 
-    @Test("29 messages in one millisecond are paged by date and timetoken without loss")
+    @Test("29 messages in one millisecond are paged by date and timetoken without loss", .rows(10, 33, 171))
     func oneMillisecond() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -324,7 +327,7 @@ struct HistoryTests {
 
     // MARK: Filters over long stretches
 
-    @Test("A filter that matches hardly anything looks at 20,000 places a page, and says where to go on")
+    @Test("A filter that matches hardly anything looks at 20,000 places a page, and says where to go on", .rows(18, 21))
     func boundedScan() throws {
         let world = try World()
         try world.make(group, members: ["alice"])
@@ -378,7 +381,7 @@ struct HistoryTests {
                 == .unknownMessage)
     }
 
-    @Test("Pages, messages and heads of a direct conversation go by the reader's name for it")
+    @Test("Pages, messages and heads of a direct conversation go by the reader's name for it", .rows(6))
     func names() throws {
         let world = try World()
         let submission = world.submission("hello")

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -26,7 +27,9 @@ struct VisibilityTests {
 
     private let seen = Set((51...80).map { Seq($0) } + (120...123).map { Seq($0) })
 
-    @Test("History 5: nothing from outside of someone's spans can be had by any door, and no gap asks for ever")
+    @Test(
+        "History 5: nothing from outside of someone's spans can be had by any door, and no gap asks for ever",
+        .rows(46, 47, 170))
     func everyDoor() throws {
         let (world, ids) = try world()
         let bob = Caller(user: "bob")
@@ -91,7 +94,7 @@ struct VisibilityTests {
         #expect(try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob").seqs == [122])
     }
 
-    @Test("History 5: when visibility widens the view changes, and the old part can be loaded")
+    @Test("History 5: when visibility widens the view changes, and the old part can be loaded", .rows(46, 170))
     func widening() throws {
         let (world, _) = try world()
         let before = try world.head(group, "bob").state

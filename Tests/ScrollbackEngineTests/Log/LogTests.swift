@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -120,7 +121,7 @@ struct LogTests {
         #expect(Set(digests).count == digests.count)
     }
 
-    @Test("What is not stored has no place, is a receipt of its delivery, and leaves no trace")
+    @Test("What is not stored has no place, is a receipt of its delivery, and leaves no trace", .rows(256))
     func transient() throws {
         let world = try World()
         try world.make(group, members: ["alice"])

@@ -1,10 +1,11 @@
+import ContractRows
 import Foundation
 import ScrollbackModel
 import Testing
 
 @Suite("Timetoken and Epoch")
 struct TimetokenTests {
-    @Test("The text form is the decimal number", arguments: [0, 1, 17_637_000_000_000_000, UInt64.max])
+    @Test("The text form is the decimal number", .rows(229), arguments: [0, 1, 17_637_000_000_000_000, UInt64.max])
     func text(_ value: UInt64) throws {
         #expect(Timetoken(rawValue: value).description == String(value))
         #expect(try Timetoken(String(value)).rawValue == value)
@@ -23,7 +24,7 @@ struct TimetokenTests {
         #expect(epoch?.parameter == "epoch")
     }
 
-    @Test("A date is the first tick of its millisecond and comes back")
+    @Test("A date is the first tick of its millisecond and comes back", .rows(229))
     func dates() {
         var random = SplitMix64(seed: 5)
         for _ in 0..<5_000 {

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackModel
 import ScrollbackSync
@@ -43,7 +44,7 @@ struct ResumeStateTests {
         #expect(resume.isResumed(swift))
     }
 
-    @Test("What is behind is asked for before all windows are there; kinds without replay are not")
+    @Test("What is behind is asked for before all windows are there; kinds without replay are not", .rows(2))
     func syncsWhileWindowsCome() {
         var resume = ResumeState()
         _ = resume.connected(cursor: nil)

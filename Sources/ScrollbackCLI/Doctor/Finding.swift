@@ -1,0 +1,46 @@
+import Foundation
+import ScrollbackModel
+
+/// What one check of the set-up came to.
+struct Finding: Sendable {
+    enum Outcome: String, Sendable {
+        case ok, warning, failed, skipped
+    }
+
+    var check: String
+    var outcome: Outcome
+    /// What was found, in words; of a check that was skipped, why.
+    var detail: String
+    /// What mends it.
+    var fix: String?
+
+    static func ok(_ check: String, _ detail: String) -> Finding {
+        Finding(check: check, outcome: .ok, detail: detail)
+    }
+
+    static func warning(_ check: String, _ detail: String, fix: String) -> Finding {
+        Finding(check: check, outcome: .warning, detail: detail, fix: fix)
+    }
+
+    static func failed(_ check: String, _ detail: String, fix: String) -> Finding {
+        Finding(check: check, outcome: .failed, detail: detail, fix: fix)
+    }
+
+    static func skipped(_ check: String, _ reason: String) -> Finding {
+        Finding(check: check, outcome: .skipped, detail: reason)
+    }
+
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.field("check", check)
+        writer.field("outcome", outcome.rawValue)
+        writer.field("detail", detail)
+        if let fix { writer.field("fix", fix) }
+    }
+}
+
+extension Int64 {
+    /// Bytes, for people.
+    var bytesText: String {
+        self < 1 << 20 ? "\(self >> 10) KiB" : self < 1 << 30 ? "\(self >> 20) MiB" : "\(self >> 30) GiB"
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+
+extension ServerChecks {
+    /// The whole way of a client: the upgrade, a frame there, and a frame back.
+    func socket() async -> Finding {
+        let proxy =
+            "let the proxy pass the upgrade of /v1/connect: nginx needs proxy_http_version 1.1, proxy_set_header Upgrade "
+            + "$http_upgrade and proxy_set_header Connection \"upgrade\""
+        let (frames, continuation) = AsyncStream.makeStream(of: String.self)
+        do {
+            let connection = try await NIOTransport().open(address) { event in
+                switch event {
+                case .frame(let bytes): continuation.yield(String(decoding: bytes, as: UTF8.self))
+                case .closed(let closure): continuation.yield("closed \(closure.code ?? 0)")
+                }
+            }
+            defer { connection.close() }
+            guard let token else {
+                return .ok("WebSocket", "the upgrade passes; without a key nothing was asked over it")
+            }
+            var hello = JSONWriter()
+            hello.object { writer in
+                writer.field("type", "hello")
+                writer.field("token", token)
+                writer.field("device", "doctor")
+            }
+            connection.send(hello.bytes)
+            let patience = Task {
+                try await Task.sleep(for: .seconds(10))
+                continuation.yield("nothing within 10 s")
+            }
+            defer { patience.cancel() }
+            let answer = await frames.first { _ in true } ?? ""
+            if answer.contains(#""type":"welcome""#) {
+                return .ok("WebSocket", "the upgrade passes, and frames both ways")
+            }
+            if answer == "closed 4001" {
+                return .ok("WebSocket", "the upgrade passes, and frames both ways; the key is another server's")
+            }
+            return .failed("WebSocket", "the upgrade passes, and then came: \(answer.prefix(100))", fix: proxy)
+        } catch {
+            return .failed("WebSocket", "HTTP is answered, and the WebSocket upgrade is not", fix: proxy)
+        }
+    }
+}

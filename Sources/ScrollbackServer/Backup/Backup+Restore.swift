@@ -1,0 +1,133 @@
+package import Foundation
+package import ScrollbackModel
+package import ScrollbackSQLite
+import StoreFiles
+
+extension Backup {
+    /// Ends the names of files that are not in place yet.
+    private static let unfinished = ".restoring"
+
+    /// Puts a backup into a data directory where there is no store, under a new generation: devices that know the server
+    /// notice at its first answer, and start over.
+    ///
+    /// The store gets its name last, and on disk before that: a restore that was stopped half way can be run again.
+    ///
+    /// - Throws: `invalid-parameter` where either directory is not what it must be, or a file is not what was backed up;
+    ///   `conflict` where a server runs.
+    package static func restore(
+        _ directory: URL, to data: URL, progress: Progress = { _, _ in }
+    ) throws(ChatError) -> (manifest: BackupManifest, contents: StoreContents) {
+        let manifest = try BackupManifest.read(in: directory)
+        let exists = FileManager.default.fileExists(atPath: data.path)
+        try makeDirectory(data, for: "data")
+        let lock = try DirectoryLock(data, else: .conflict, "stop the server that runs there")
+        defer { lock.release() }
+        do {
+            try checkHasNoStore(data)
+            let contents = try fill(data, from: directory, manifest, progress)
+            return (manifest, contents)
+        } catch {
+            for name in names { unlink(data.appending(component: name + unfinished).path) }
+            if !exists {
+                unlink(data.appending(component: DirectoryLock.fileName).path)
+                rmdir(data.path)
+            }
+            throw error
+        }
+    }
+
+    private static var names: [String] { [SQLiteStore.fileName] + secrets }
+
+    /// Whether a restore into a directory was stopped half way.
+    static func isUnfinished(in data: URL) -> Bool {
+        FileManager.default.fileExists(atPath: data.appending(component: SQLiteStore.fileName + unfinished).path)
+    }
+
+    /// Refuses what a server must not be started on: it would go on under the generation of the store that was backed up,
+    /// or make an empty store where one was to be.
+    static func checkIsNone(_ data: URL) throws(ChatError) {
+        if BackupManifest.exists(in: data) {
+            throw .invalidParameter(
+                "data", "is a backup (\(data.path)): restore it into another directory with `scrollback restore`")
+        }
+        if isUnfinished(in: data) {
+            throw .invalidParameter(
+                "data", "was being restored, and that has not ended (\(data.path)): run `scrollback restore` again")
+        }
+    }
+
+    /// A log of commits without its store would be taken for the log of the one that is put there.
+    private static func checkHasNoStore(_ data: URL) throws(ChatError) {
+        let found = (try? FileManager.default.contentsOfDirectory(atPath: data.path)) ?? []
+        // Of its secrets a restore that was stopped may have put some in place already.
+        let owned = isUnfinished(in: data) ? [] : secrets
+        let store = found.sorted().first { name in
+            let isStore = name.hasPrefix(SQLiteStore.fileName) || name.hasPrefix("search.sqlite")
+            return isStore && !name.contains(unfinished) || owned.contains(name)
+        }
+        guard let store else { return }
+        throw .invalidParameter(
+            "data",
+            "has a store, or a part of one: \(data.appending(component: store).path). Move the directory away, or name "
+                + "another one")
+    }
+
+    private static func fill(
+        _ data: URL, from directory: URL, _ manifest: BackupManifest, _ progress: Progress
+    ) throws(ChatError) -> StoreContents {
+        var done: Int64 = 0
+        let store = data.appending(component: SQLiteStore.fileName + unfinished)
+        // A half-written journal would be taken for the new file's.
+        unlink(store.path + "-journal")
+        for name in names {
+            guard let expected = manifest.files.first(where: { $0.name == name }) else {
+                throw .invalidParameter("directory", "can't be restored: it has no \(name)")
+            }
+            let file = directory.appending(component: name)
+            let copied = try DurableFile.copy(file, to: data.appending(component: name + unfinished)) { bytes in
+                done += bytes
+                progress(done, manifest.bytes)
+            }
+            try check(copied, expected, file)
+        }
+        let contents = try SQLiteStore.renewGeneration(of: store)
+        try DurableFile.sync(store)
+        for name in names.reversed() {
+            try DurableFile.rename(
+                data.appending(component: name + unfinished), to: data.appending(component: name))
+        }
+        try DurableFile.sync(data)
+        try DurableFile.sync(data.deletingLastPathComponent())
+        return contents
+    }
+
+    /// Checks that a backup's files are what was written.
+    package static func check(
+        _ directory: URL, progress: Progress = { _, _ in }
+    ) throws(ChatError) -> BackupManifest {
+        let manifest = try BackupManifest.read(in: directory)
+        var done: Int64 = 0
+        for expected in manifest.files {
+            let file = directory.appending(component: expected.name)
+            let found = try DurableFile.read(file) { (bytes) throws(ChatError) in
+                done += Int64(bytes.count)
+                progress(done, manifest.bytes)
+            }
+            try check(found, expected, file)
+        }
+        return manifest
+    }
+
+    private static func check(
+        _ found: BackupManifest.File, _ expected: BackupManifest.File, _ file: URL
+    ) throws(ChatError) {
+        guard found.bytes == expected.bytes else {
+            throw .invalidParameter(
+                "directory",
+                "can't be restored: \(file.path) has \(found.bytes) bytes, and \(expected.bytes) were backed up")
+        }
+        guard found.sha256 == expected.sha256 else {
+            throw .invalidParameter("directory", "can't be restored: \(file.path) was changed since it was backed up")
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Crypto
+import Foundation
+import ScrollbackModel
+
+/// Files that are whole and on disk once a call returns.
+enum DurableFile {
+    private static let step = 1 << 20
+
+    /// Copies a file, for its owner's eyes alone.
+    ///
+    /// - Parameter progress: told how many bytes came besides.
+    /// - Returns: what was copied.
+    static func copy(
+        _ source: URL, to copy: URL, progress: (Int64) -> Void = { _ in }
+    ) throws(ChatError) -> BackupManifest.File {
+        let output = open(copy.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard output >= 0 else { throw failure("\(copy.path) can't be made") }
+        defer { close(output) }
+        let file = try read(source) { (bytes) throws(ChatError) in
+            try write(bytes, to: output, copy)
+            progress(Int64(bytes.count))
+        }
+        guard fsync(output) == 0 else { throw failure("\(copy.path) can't be written") }
+        return file
+    }
+
+    /// Reads a file for its size and checksum.
+    static func read(
+        _ file: URL, _ body: (UnsafeRawBufferPointer) throws(ChatError) -> Void = { _ throws(ChatError) in }
+    ) throws(ChatError) -> BackupManifest.File {
+        let input = open(file.path, O_RDONLY | O_CLOEXEC)
+        guard input >= 0 else { throw failure("\(file.path) can't be opened") }
+        defer { close(input) }
+        var hash = SHA256()
+        var size: Int64 = 0
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: step, alignment: 16)
+        defer { buffer.deallocate() }
+        while true {
+            let count = Foundation.read(input, buffer.baseAddress, step)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure("\(file.path) can't be read") }
+            if count == 0 { break }
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            hash.update(bufferPointer: bytes)
+            try body(bytes)
+            size += Int64(count)
+        }
+        return BackupManifest.File(name: file.lastPathComponent, bytes: size, sha256: hash.finalize().hexadecimal)
+    }
+
+    static func write(_ data: Data, to file: URL) throws(ChatError) {
+        let output = open(file.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard output >= 0 else { throw failure("\(file.path) can't be made") }
+        defer { close(output) }
+        let bytes = Array(data)
+        let outcome = bytes.withUnsafeBytes { bytes in
+            Result { () throws(ChatError) in try write(bytes, to: output, file) }
+        }
+        try outcome.get()
+        guard fsync(output) == 0 else { throw failure("\(file.path) can't be written") }
+    }
+
+    private static func write(
+        _ bytes: UnsafeRawBufferPointer, to output: Int32, _ file: URL
+    ) throws(ChatError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = Foundation.write(output, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure("\(file.path) can't be written") }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Waits until a file, or which names a directory has, is on disk.
+    static func sync(_ url: URL) throws(ChatError) {
+        let descriptor = open(url.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("\(url.path) can't be opened") }
+        defer { close(descriptor) }
+        // Some file systems can't do it for a directory, and keep names by themselves.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("\(url.path) can't be written") }
+    }
+
+    /// Gives a file or a directory another name, in the place of what has it.
+    static func rename(_ old: URL, to new: URL) throws(ChatError) {
+        guard Foundation.rename(old.path, new.path) == 0 else {
+            throw failure("\(old.path) can't be renamed to \(new.path)")
+        }
+    }
+
+    /// What the system said last.
+    static func failure(_ what: String) -> ChatError {
+        let reason = errno
+        guard [ENOSPC, EDQUOT, EFBIG].contains(reason) else {
+            return ChatError(.internalError, "\(what): \(String(cString: strerror(reason)))")
+        }
+        return ChatError(.storageFull, "\(what): there is no room left")
+    }
+}

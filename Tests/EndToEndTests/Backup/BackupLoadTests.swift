@@ -1,0 +1,110 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Synchronization
+import Testing
+
+@Suite("A backup under load")
+struct BackupLoadTests {
+    @Test("While fifty people send, a backup has every message that was acknowledged before it began, and is whole")
+    func underLoad() async throws {
+        let senders = 50
+        let backups = Run.isLong ? 12 : 3
+        let server = try await RunningServer.start()
+        let groups = (0..<5).map { ConversationID.group(Identifier(stringLiteral: "load\($0)")) }
+        let users = (0..<senders).map { UserID(stringLiteral: "sender\($0)") }
+        for (number, group) in groups.enumerated() {
+            let members = users[number * 10..<number * 10 + 10].map { "\"\($0)\"" }.joined(separator: ",")
+            let answer = try await server.admin().call(
+                "PUT", "/v1/conversations/\(group)", "{\"members\":[\(members)]}")
+            try #require(answer.status == 201)
+        }
+        // Enough that a copy takes longer than a moment.
+        let filler = String(repeating: "x", count: 1_000)
+        let heard = Acknowledged()
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for (number, user) in users.enumerated() {
+                let socket = try await TestSocket.signedIn(server, user)
+                let group = groups[number / 10]
+                tasks.addTask {
+                    while !heard.isOver {
+                        let id = UUID()
+                        let answer = try await socket.request(
+                            #""type":"send","conversation":"\#(group)","message":\#(API.message(filler, id: id))"#)
+                        heard.add(id, at: try #require(answer.int("seq"), "\(answer.all)"), of: group)
+                    }
+                }
+            }
+            tasks.addTask {
+                defer { heard.end() }
+                for number in 1...backups {
+                    try await eventually("people send") { heard.all.count >= number * 500 ? true : nil }
+                    let before = heard.all
+                    let start = ContinuousClock.now
+                    let (backup, report) = try await server.backUp("backup-\(number)", within: 300)
+                    let during = heard.all.count - before.count
+                    print(
+                        "backup \(number): \(report.int("messages") ?? 0) messages, \(report.int("bytes") ?? 0) bytes in "
+                            + "\(ContinuousClock.now - start), \(during) sent meanwhile")
+                    #expect(during > 0, "nobody sent while it was taken")
+                    heard.took(backup, after: before)
+                }
+            }
+            try await tasks.waitForAll()
+        }
+        #expect(try await server.terminate() == 0)
+        #expect(try await RunningServer.verdict(server.data).isWhole)
+        for (backup, before) in heard.backups { try await Self.check(backup, has: before) }
+    }
+
+    /// Restores a backup elsewhere, and looks for messages in it.
+    private static func check(
+        _ backup: URL, has messages: [UUID: Acknowledged.Place]
+    ) async throws {
+        #expect(try await RunningServer.verdict(backup).isWhole, "the backup itself")
+        let folder = try RunningServer.makeFolder()
+        let data = folder.appending(component: "data")
+        let report = try await RunningServer.restore(backup, to: data)
+        let verdict = try await RunningServer.verdict(data)
+        #expect(verdict.isWhole, "\(verdict.text)")
+        #expect((report.int("messages") ?? 0) >= messages.count)
+        let server = try await RunningServer.start(folder: folder)
+        for group in Set(messages.values.map(\.conversation)) {
+            let stored = try await Device.everything(in: group, of: server)
+            #expect(stored.map(\.seq) == Array(1...Int64(stored.count)))
+            let places = Dictionary(uniqueKeysWithValues: stored.map { ($0.id, $0.seq) })
+            for (id, place) in messages where place.conversation == group {
+                #expect(try places[MessageID(id.uuidString)] == Int64(place.seq))
+            }
+        }
+        #expect(try await server.terminate() == 0)
+    }
+}
+
+/// What the server said it has.
+private final class Acknowledged: Sendable {
+    struct Place: Sendable {
+        var seq: Int
+        var conversation: ConversationID
+    }
+
+    private struct State {
+        var all: [UUID: Place] = [:]
+        var isOver = false
+        var backups: [(URL, [UUID: Place])] = []
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ id: UUID, at seq: Int, of conversation: ConversationID) {
+        state.withLock { $0.all[id] = Place(seq: seq, conversation: conversation) }
+    }
+
+    /// Keeps a backup, and what was acknowledged before it began.
+    func took(_ backup: URL, after before: [UUID: Place]) { state.withLock { $0.backups.append((backup, before)) } }
+    var backups: [(URL, [UUID: Place])] { state.withLock { $0.backups } }
+
+    func end() { state.withLock { $0.isOver = true } }
+    var all: [UUID: Place] { state.withLock { $0.all } }
+    var isOver: Bool { state.withLock { $0.isOver } }
+}

@@ -1,0 +1,144 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Synchronization
+import Testing
+
+@Suite("A restored server")
+struct RestoreHistoryTests {
+    private let group = ConversationID.group("swift")
+
+    @Test("History 17: restored under running apps, devices start over, send what they had queued, and count right")
+    func restoredUnderRunningApps() async throws {
+        let server = try await RunningServer.start()
+        let made = try await server.admin().call(
+            "PUT", "/v1/conversations/group:swift", #"{"members":["alice","bob"]}"#)
+        try #require(made.status == 201)
+        let line = try await TestLine(to: server)
+        let store = RunningServer.makeFolderForStore()
+        defer { try? FileManager.default.removeItem(at: store) }
+        let phone = try await Device.open(server, "alice", store: .directory(store), over: line)
+        let laptop = try await Device.open(server, "alice")
+        let bob = try await Device.open(server, "bob")
+        try await say(1...20, bob)
+        for device in [phone, laptop] { try await expect(device, has: (1...20).map { "bob \($0)" }) }
+        let tenth = try await phone.conversation(group).history(.latest, limit: 11, from: .local).messages[10]
+        try await phone.conversation(group).markRead(upTo: tenth.id)
+        for device in [phone, laptop] { try await expect(device, unread: 10) }
+
+        let (backup, _) = try await server.backUp("yesterday")
+        // What is said, and read, after it.
+        try await say(21...30, bob)
+        _ = try await phone.conversation(group).send(.text("lost with the server")).delivered()
+        try await expect(laptop, has: (1...30).map { "bob \($0)" } + ["lost with the server"])
+        try await laptop.conversation(group).markRead()
+        for device in [phone, laptop] { try await expect(device, unread: 0) }
+
+        // The phone loses its line, and goes on: messages and a read position wait there.
+        let shown = Shown(phone.conversation(group).timeline(at: .latest, window: 100))
+        try await shown.eventually(31)
+        line.set(.held)
+        line.cut()
+        for number in 1...3 { try await phone.conversation(group).send(.text("queued \(number)")) }
+        try await phone.conversation(group).markRead()
+        try await server.terminate()
+        let restored = server.folder.appending(component: "restored")
+        let report = try await RunningServer.restore(backup, to: restored)
+        #expect(report.int("messages") == 20)
+        try server.replaceData(with: restored)
+        try await server.start()
+        try await say(41...45, bob)
+
+        line.set(.full)
+        let everything = (Array(1...20) + Array(41...45)).map { "bob \($0)" } + (1...3).map { "queued \($0)" }
+        for device in [phone, laptop, bob] { try await expect(device, has: everything) }
+        await phone.flushed()
+        #expect(try await phone.pendingCount() == 0)
+        // Read to 10 of them when the backup was taken: what was read of a log that is gone hides nothing of this one.
+        for device in [phone, laptop] { try await expect(device, unread: 15) }
+        try await phone.conversation(group).markRead()
+        for device in [phone, laptop] { try await expect(device, unread: 0) }
+        #expect(try await Device.everything(in: group, of: server).map(\.text) == everything)
+        try await shown.eventually(28)
+        shown.close()
+        for device in [phone, laptop, bob] {
+            #expect(try await device.verifyIntegrity() == [])
+            await device.close()
+        }
+        #expect(try await server.terminate() == 0)
+        for directory in [store, server.data] {
+            let verdict = try await RunningServer.verdict(directory)
+            #expect(verdict.isWhole, "\(verdict.text)")
+        }
+    }
+
+    private func say(_ numbers: ClosedRange<Int>, _ client: ChatClient) async throws {
+        for number in numbers { try await client.conversation(group).send(.text("bob \(number)")) }
+        await client.flushed()
+        #expect(try await client.pendingCount() == 0)
+    }
+
+    /// Waits until a device has exactly these messages, whole and in order, by itself.
+    private func expect(
+        _ device: ChatClient, has texts: [String], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await eventually("\(device.user) has \(texts.count) messages up to \(texts.last ?? "none")") {
+            () -> Bool? in
+            let page = try await device.conversation(group).history(
+                .earliest, limit: 100, sort: .oldestFirst, from: .local)
+            return page.messages.compactMap(\.text) == texts && page.gap == nil ? true : nil
+        }
+    }
+
+    private func expect(_ device: ChatClient, unread: Int64) async throws {
+        var count: Int64?
+        do {
+            try await eventually("\(device.user) has \(unread) unread", within: 20) { () -> Bool? in
+                count = try await device.conversation(group).recent()?.unread
+                return count == unread ? true : nil
+            }
+        } catch {
+            throw ChildProcess.Failure(description: "\(error): \(count.map(String.init) ?? "none")")
+        }
+    }
+}
+
+/// Somebody who looks at a timeline all the time, and sees to it that nothing is in it twice.
+private final class Shown: Sendable {
+    private let count = Counter()
+    private let watching: Task<Void, Never>
+
+    private final class Counter: Sendable {
+        let value = Mutex(0)
+    }
+
+    init(_ timeline: Timeline) {
+        let count = count
+        watching = Task {
+            for await view in timeline.views {
+                var texts: [String] = []
+                for item in view.items {
+                    switch item {
+                    case .message(let message): texts.append(message.text ?? "")
+                    case .pending(let pending): texts.append(pending.content.text ?? "")
+                    case .gap: break
+                    }
+                }
+                if Set(texts).count != texts.count { Issue.record("something is shown twice: \(texts)") }
+                if Set(view.items.map(\.id)).count != view.items.count { Issue.record("an item is there twice") }
+                count.value.withLock { $0 = texts.count }
+            }
+        }
+    }
+
+    deinit { watching.cancel() }
+
+    func close() { watching.cancel() }
+
+    func eventually(_ number: Int) async throws {
+        try await EndToEndTests.eventually("\(number) messages are shown") {
+            self.count.value.withLock { $0 } == number ? true : nil
+        }
+    }
+}

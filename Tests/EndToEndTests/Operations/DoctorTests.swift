@@ -1,0 +1,187 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+@Suite struct DoctorTests {
+    /// What `doctor --json` says of each check.
+    private struct Report {
+        var code: Int32
+        var outcomes: [String: String] = [:]
+        var details: [String: String] = [:]
+        var fixes: [String: String] = [:]
+
+        init(_ arguments: [String], shell: String? = nil, folder: URL) async throws {
+            let process = try RunningServer.run(
+                ["doctor", "--json"] + arguments, shell: shell, name: "doctor", folder: folder)
+            code = try await process.waitForEnd(within: 60)
+            for line in process.outputText.split(separator: "\n") {
+                let members = Members(Array(line.utf8))
+                guard let check = members.string("check") else { continue }
+                outcomes[check] = members.string("outcome")
+                details[check] = members.string("detail")
+                fixes[check] = members.string("fix")
+            }
+        }
+
+        subscript(check: String) -> String? { outcomes[check] }
+        /// The checks that are not as they should be.
+        var troubles: Set<String> { Set(outcomes.filter { ["warning", "failed"].contains($0.value) }.keys) }
+    }
+
+    private let server: RunningServer
+
+    init() async throws {
+        server = try await RunningServer.start()
+    }
+
+    /// Enough descriptors, whatever the tests have.
+    private func examine(_ arguments: [String] = [], descriptors: Int = 4096) async throws -> Report {
+        try await Report(
+            ["--data", server.data.path, "--server", server.url.absoluteString] + arguments,
+            shell: "ulimit -S -n \(descriptors)", folder: server.folder)
+    }
+
+    @Test func `Of a server in good order it has nothing to say but that, and it looks without being noticed`()
+        async throws
+    {
+        let report = try await examine()
+        #expect(report.code == 0)
+        #expect(Set(report.outcomes.values) == ["ok"], "\(report)")
+        #expect(
+            Set(report.outcomes.keys) == [
+                "file descriptors", "SQLite", "data directory", "secrets.json", "admin.key", "schema", "in use",
+                "disk space", "log of commits", "server", "ready", "clock", "version", "admin key", "WebSocket",
+            ])
+        #expect(report.details["in use"]?.contains("somebody has") == true)
+        #expect(!server.log.contains(" error "))
+    }
+
+    @Test func `Secrets that others may read, and a missing key, fail with the command that mends it`() async throws {
+        let secrets = server.data.appending(component: "secrets.json")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secrets.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: server.data.path)
+        try FileManager.default.removeItem(at: server.data.appending(component: "admin.key"))
+        let report = try await examine()
+        #expect(report.code == 1)
+        #expect(report.troubles == ["secrets.json", "data directory", "admin.key"], "\(report)")
+        #expect(report.fixes["secrets.json"]?.hasPrefix("chmod 600 \(secrets.path)") == true)
+        #expect(report.fixes["data directory"]?.hasPrefix("chmod 700") == true)
+        #expect(report["admin key"] == "skipped")
+        #expect(report["WebSocket"] == "ok")
+    }
+
+    @Test func `A server that does not answer fails, and what only it can say is skipped`() async throws {
+        try await server.terminate()
+        let report = try await examine()
+        #expect(report.code == 1)
+        #expect(report.troubles == ["server"], "\(report)")
+        for check in ["ready", "clock", "version", "admin key", "WebSocket"] { #expect(report[check] == "skipped") }
+        #expect(report.details["in use"]?.contains("nobody") == true)
+        try await server.start()
+        #expect(try await examine().code == 0)
+    }
+
+    @Test func `Another server's key fails, and a key without a data directory is enough`() async throws {
+        let other = try await RunningServer.start()
+        let wrong = try await Report(
+            ["--data", other.data.path, "--server", server.url.absoluteString], folder: server.folder)
+        #expect(wrong.code == 1 && wrong["admin key"] == "failed", "\(wrong)")
+        let key = try String(contentsOf: server.data.appending(component: "admin.key"), encoding: .utf8)
+        let report = try await examine(["--key", key])
+        #expect(report.code == 0)
+        #expect(report["data directory"] == "skipped" && report["admin key"] == "ok", "\(report)")
+    }
+
+    @Test func `No directory, one without a store, a backup, and a store that can't be read fail by name`() async throws
+    {
+        let nowhere = try await examine(["--data", "/nowhere"])
+        #expect(nowhere.code == 1 && nowhere["data directory"] == "failed")
+        let (backup, _) = try await server.backUp("backup")
+        let report = try await examine(["--data", backup.path])
+        #expect(report.fixes["data directory"]?.contains("scrollback restore") == true, "\(report)")
+        let empty = try await examine(["--data", RunningServer.makeFolder().path])
+        #expect(empty["store"] == "failed" && empty["secrets.json"] == "failed", "\(empty)")
+        try await server.terminate()
+        let store = server.data.appending(component: "scrollback.sqlite")
+        try Data("no database, but long enough to be taken for one".utf8).write(to: store)
+        let broken = try await examine()
+        #expect(broken["store"] == "failed" && broken.fixes["store"]?.contains("verify") == true, "\(broken)")
+    }
+
+    @Test func `Few descriptors, and a log of commits that only grows, are warnings and no failures`() async throws {
+        let few = try await examine(descriptors: 512)
+        #expect(few.code == 0 && few.troubles == ["file descriptors"], "\(few)")
+        #expect(few.fixes["file descriptors"]?.contains("ulimit -n") == true)
+        try await server.terminate()
+        // A file with a hole in it is as long, and takes no room.
+        let wal = server.data.appending(component: "scrollback.sqlite-wal")
+        #expect(FileManager.default.createFile(atPath: wal.path, contents: nil))
+        let handle = try FileHandle(forWritingTo: wal)
+        try handle.truncate(atOffset: 300 << 20)
+        try handle.close()
+        let grown = try await examine()
+        #expect(grown["log of commits"] == "warning", "\(grown)")
+    }
+
+    @Test func `What is no Scrollback server, is not ready, keeps another time or passes no upgrade is told apart`()
+        async throws
+    {
+        let page = try await StubServer { _ in .init(status: 200, body: "<html>welcome</html>") }
+        let other = try await examine(["--server", page.address])
+        #expect(other["server"] == "failed" && other["ready"] == "skipped", "\(other)")
+        for (hours, outcome) in [(-1.0, "failed"), (1.0, "failed"), (1.0 / 360, "warning")] {
+            let sick = try await StubServer { path in
+                switch path {
+                case "/healthz":
+                    let formatter = DateFormatter()
+                    formatter.locale = Locale(identifier: "en_US_POSIX")
+                    formatter.timeZone = TimeZone(secondsFromGMT: 0)
+                    formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+                    let date = formatter.string(from: Date().addingTimeInterval(hours * 3600))
+                    return .init(
+                        status: 200, body: #"{"status":"ok","version":"9.9.9"}"#, headers: ["Date": date])
+                case "/readyz": return .init(status: 503, body: "draining")
+                case "/v1/conversations": return .init(status: 200, body: "{}")
+                default: return nil
+                }
+            }
+            let report = try await examine(["--server", sick.address])
+            #expect(report["server"] == "ok" && report["ready"] == "failed" && report["version"] == "warning")
+            #expect(report["clock"] == outcome, "\(report.details)")
+            #expect(report["WebSocket"] == "failed" && report.fixes["WebSocket"]?.contains("nginx") == true)
+            #expect(report.code == 1)
+        }
+    }
+
+    @Test(arguments: [(-1, "failed"), (5, "warning"), (90, "ok")])
+    func `A certificate that ended, or ends soon, is noticed`(days: Int, outcome: String) async throws {
+        let folder = try RunningServer.makeFolder()
+        func file(_ name: String) -> String { folder.appending(component: name).path }
+        try openssl([
+            "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+            "/CN=localhost", "-keyout", file("key.pem"), "-out", file("request.pem"),
+        ])
+        try openssl([
+            "x509", "-req", "-in", file("request.pem"), "-signkey", file("key.pem"), "-days", String(days), "-out",
+            file("chain.pem"),
+        ])
+        let secure = try await RunningServer.start(
+            ["--tls-certificate", file("chain.pem"), "--tls-key", file("key.pem")], folder: folder)
+        let report = try await Report(
+            ["--data", secure.data.path, "--server", secure.url.absoluteString], folder: secure.folder)
+        #expect(report["certificate"] == outcome, "\(report)")
+        // It signs itself, which is another matter.
+        #expect(report.details["server"]?.contains("is not trusted here") == true, "\(report)")
+    }
+
+    private func openssl(_ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments
+        process.standardError = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "this test takes the program openssl: apt-get install openssl")
+    }
+}

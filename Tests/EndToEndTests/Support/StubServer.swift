@@ -1,0 +1,59 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// An HTTP server that is not Scrollback, or a Scrollback that is not well: it says what a test wrote.
+final class StubServer: Sendable {
+    struct Reply: Sendable {
+        var status: Int
+        var body: String
+        var headers: [String: String] = [:]
+    }
+
+    private let channel: any Channel
+
+    /// - Parameter reply: what it says, by path; 404 where there is nothing.
+    init(_ reply: @escaping @Sendable (_ path: String) -> Reply?) async throws {
+        channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(Handler(reply))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+    }
+
+    deinit { channel.close(promise: nil) }
+
+    var address: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = HTTPServerRequestPart
+        typealias OutboundOut = HTTPServerResponsePart
+
+        private let reply: @Sendable (String) -> Reply?
+        private var path = ""
+
+        init(_ reply: @escaping @Sendable (String) -> Reply?) {
+            self.reply = reply
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            switch unwrapInboundIn(data) {
+            case .head(let head): path = String(head.uri.prefix { $0 != "?" })
+            case .body: break
+            case .end:
+                let reply = reply(path) ?? Reply(status: 404, body: "nothing here")
+                var headers = HTTPHeaders(reply.headers.map { ($0.key, $0.value) })
+                headers.add(name: "Content-Length", value: String(reply.body.utf8.count))
+                let head = HTTPResponseHead(
+                    version: .http1_1, status: .init(statusCode: reply.status), headers: headers)
+                context.write(wrapOutboundOut(.head(head)), promise: nil)
+                context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: reply.body)))), promise: nil)
+                context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+/// The same question to the device, to the server and to both, of a log the device has in part.
+@Suite("Three sources of history")
+struct SourceTests {
+    private let group = ConversationID.group("swift")
+
+    /// Ten messages, of which alice's device has 1 to 5 and 9 to 10.
+    private func world() async throws -> (world: ChatWorld, alice: ChatClient, chat: Conversation) {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let bob = try await world.client("bob")
+        for number in 1...10 { try await bob.conversation(group).send(.text("\(number)")) }
+        await bob.flushed()
+        let alice = try await world.client("alice")
+        let chat = alice.conversation(group)
+        _ = try await chat.history(.earliest, limit: 5, from: .remote)
+        _ = try await chat.history(.latest, limit: 2, from: .remote)
+        return (world, alice, chat)
+    }
+
+    private func all(_ chat: Conversation, _ source: HistorySource) async throws -> [Int64] {
+        var seqs: [Int64] = []
+        for try await message in chat.messages(source: source) { seqs.append(message.seq) }
+        return seqs
+    }
+
+    @Test("The device has seven, the server all ten, and both together fill the gap for good", .rows(1, 7, 26, 45, 50))
+    func threeSources() async throws {
+        let (world, alice, chat) = try await world()
+        #expect(try await all(chat, .local) == [10, 9, 5, 4, 3, 2, 1])
+        #expect(try await chat.history(limit: 20, from: .local).messages.map(\.seq) == [10, 9])
+        #expect(try await chat.history(limit: 20, from: .local).gap == 6...8)
+        #expect(try await chat.history(limit: 20, from: .merged).messages.map(\.seq) == (1...10).reversed())
+        world.goOffline("alice")
+        #expect(try await all(chat, .local) == (1...10).reversed())
+        let offline = try await chat.history(limit: 20, from: .merged)
+        #expect(offline.messages.map(\.seq) == (1...10).reversed() && offline.gap == nil)
+        #expect(try await alice.verifyIntegrity() == [])
+        await world.close()
+    }
+
+    @Test(
+        "Without what the device has the server's pages may be empty, and go on by what the server looked at",
+        .rows(48, 54, 57))
+    func excludingLocal() async throws {
+        let (world, _, chat) = try await world()
+        var pages: [[Int64]] = []
+        var anchor: Anchor? = .latest
+        while let next = anchor {
+            let page = try await chat.history(next, limit: 2, from: .remote(excludingLocal: true))
+            pages.append(page.messages.map(\.seq))
+            anchor = page.older
+        }
+        #expect(pages == [[], [8, 7], [6], [], []])
+        // As it is, with what the device has.
+        #expect(try await chat.history(limit: 3, from: .remote).messages.map(\.seq) == [10, 9, 8])
+        await world.close()
+    }
+
+    @Test("Where the server can't be asked, what the device has is given, and the page says what it lacks", .rows(22))
+    func shortfall() async throws {
+        let (world, _, chat) = try await world()
+        world.goOffline("alice")
+        let page = try await chat.history(limit: 20, from: .merged)
+        #expect(page.messages.map(\.seq) == [10, 9])
+        #expect(page.gap == 6...8)
+        #expect(page.shortfall?.isTemporary == true)
+        await #expect(throws: ChatError.self) { _ = try await chat.history(limit: 20, from: .remote) }
+        world.goOnline("alice")
+        #expect(
+            try await eventually {
+                let whole = try await chat.history(limit: 20, from: .merged)
+                return whole.messages.count == 10 && whole.shortfall == nil
+            })
+        await world.close()
+    }
+}
