@@ -46,9 +46,12 @@ let package = Package(
             name: "StoreFiles", dependencies: ["ScrollbackModel", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .target(
+            name: "ScrollbackSearch", dependencies: ["ScrollbackModel", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
+        .target(
             name: "Scrollback",
             dependencies: [
-                "ScrollbackModel", "ScrollbackSync", "ScrollbackWire", "StoreFiles",
+                "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "StoreFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -71,7 +74,8 @@ let package = Package(
         .target(
             name: "ScrollbackSQLite",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "StoreFiles", .product(name: "GRDB", package: "GRDB.swift"),
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "StoreFiles",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
@@ -129,8 +133,8 @@ let package = Package(
         .executableTarget(
             name: "scrollback-bench",
             dependencies: [
-                "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite",
-                "ScrollbackSync", "ScrollbackWire",
+                "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackServer",
+                "ScrollbackSQLite", "ScrollbackSync", "ScrollbackWire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -168,6 +172,10 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackSearchTests",
+            dependencies: ["ScrollbackModel", "ScrollbackSearch", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackTests", dependencies: ["Scrollback", "ScrollbackModel", "ScrollbackSync"],
