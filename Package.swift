@@ -178,7 +178,8 @@ let package = Package(
             dependencies: ["ScrollbackModel", "ScrollbackSearch", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .testTarget(
-            name: "ScrollbackTests", dependencies: ["Scrollback", "ScrollbackModel", "ScrollbackSync"],
+            name: "ScrollbackTests",
+            dependencies: ["Scrollback", "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync"],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackTestingTests", dependencies: ["Scrollback", "ScrollbackModel", "ScrollbackTesting"],

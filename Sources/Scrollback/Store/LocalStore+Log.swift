@@ -1,5 +1,6 @@
 import GRDB
 package import ScrollbackModel
+import ScrollbackSearch
 package import ScrollbackSync
 
 extension LocalReader {
@@ -97,7 +98,10 @@ extension LocalWriter {
             outcomes.append(try apply(input, to: &log))
             open[id] = log
         }
-        for (_, log) in open { try save(log) }
+        for (_, log) in open {
+            try save(log)
+            try markUnindexed(log.touched, in: log.number)
+        }
         return outcomes
     }
 
@@ -108,6 +112,14 @@ extension LocalWriter {
         var isLoaded: Bool
         /// As the database has it.
         var saved: LogState?
+        /// The places whose rows came, went or changed.
+        var touched = SeqRangeSet()
+
+        mutating func touch(_ edit: LogEdit) {
+            if edit.erasesEverything { touched.insert(1...SearchKey.lastSeq) }
+            for range in edit.erased { touched.insert(range) }
+            for message in edit.upserts { touched.insert(message.seq...message.seq) }
+        }
     }
 
     private func apply(_ input: LogInput, to log: inout OpenLog) throws -> LogOutcome {
@@ -157,7 +169,10 @@ extension LocalWriter {
             edits.append(state.apply(change: change, in: epoch))
             log.state = state
         }
-        for edit in edits { try carryOut(edit, number: log.number) }
+        for edit in edits {
+            try carryOut(edit, number: log.number)
+            log.touch(edit)
+        }
         try correctCounts(by: edits.flatMap(\.upserts).filter { gapsBefore?.contains($0.seq) == true }, log)
         let isNearlyRight = try follow(input, edits, log)
         var edit = edits.last ?? LogEdit()

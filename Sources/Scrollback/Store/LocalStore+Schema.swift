@@ -72,6 +72,17 @@ extension LocalStore {
                     ) WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("2") { db in
+            // Places whose rows changed since they were indexed. Each run stays as it was noted: one that is being indexed
+            // does not grow.
+            try db.execute(
+                sql: """
+                    CREATE TABLE unindexed (
+                        id INTEGER PRIMARY KEY, conversation INTEGER NOT NULL, lower INTEGER NOT NULL,
+                        upper INTEGER NOT NULL, CHECK (lower <= upper)
+                    );
+                    """)
+        }
         return migrator
     }
 }
