@@ -157,7 +157,7 @@ let package = Package(
         .testTarget(
             name: "ScrollbackSQLiteTests",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "StoreConformance",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackSearch", "StoreConformance",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

@@ -191,14 +191,14 @@ struct LocalSearchTests {
 
     @Test("Whatever happens to a log in whatever order, what is found is what its rows have")
     func anyHistory() async throws {
-        for seed in 1...15 as ClosedRange<UInt64> {
+        for seed in 1...5 as ClosedRange<UInt64> {
             try await withClient(inMemory: true) { client in
                 var generator = SplitMix64(seed: seed)
                 var epoch: UInt64 = 7
                 var rev: Int64 = 0
                 var head: Seq = 1500
                 try await apply([.head(Makers.head(swift, head, epoch: epoch))], to: client)
-                for _ in 0..<30 {
+                for _ in 0..<20 {
                     switch Int.random(in: 0...9, using: &generator) {
                     case 0:
                         epoch += 1
@@ -228,6 +228,13 @@ struct LocalSearchTests {
                         try await apply([.page(swift, read)], to: client)
                     }
                     guard Bool.random(using: &generator) else { continue }
+                    // What was recalled or erased is gone from the index too, and not only held back.
+                    let index = try await client.core.search.caughtUp()
+                    var rows = 0
+                    for try await row in client.conversation(swift).messages(source: .local) where row.text != nil {
+                        rows += 1
+                    }
+                    #expect(try index.read { try $0.count() } == rows, "seed \(seed)")
                     for query in ["red", "blu", "hello"] {
                         var expected: [Seq] = []
                         for try await row in client.conversation(swift).messages(source: .local)

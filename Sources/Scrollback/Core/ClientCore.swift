@@ -23,7 +23,7 @@ package final class ClientCore: Sendable {
     let changes = ChangeCenter()
     let events: EventCenter
     let mailbox = Mailbox<Input>()
-    let search: SearchIndexer
+    package let search: SearchIndexer
     private let loop = Mutex<Task<Void, Never>?>(nil)
 
     /// How long a request may go without an answer.

@@ -9,17 +9,17 @@ extension ClientCore {
         try query.check(pageSize: Limits.standard.pageSize)
         var position = try query.cursor.map { cursor throws(ChatError) in try cursor.position(of: query) }
         let terms = SearchTerms(query.text)
-        var scopes: [SearchScope]?
-        if let id = query.conversation {
-            let number = try await store.read { try $0.number(of: id) }
-            scopes = number.map { [SearchScope(conversation: $0)] } ?? []
-        }
         var page = SearchPage(hits: [], next: nil)
-        guard !terms.isEmpty, scopes != [] else { return page }
+        guard !terms.isEmpty else { return page }
+        var number: Int64?
+        if let id = query.conversation {
+            number = try await store.read { try $0.number(of: id) }
+            if number == nil { return page }
+        }
         for _ in 0..<Self.rounds {
             // One more than is wanted tells whether there is more.
             let found = try await search.find(
-                terms, in: scopes, sort: query.sort, after: position, limit: query.limit - page.hits.count + 1)
+                terms, in: number, sort: query.sort, after: position, limit: query.limit - page.hits.count + 1)
             let wanted = found.matches.prefix(query.limit - page.hits.count)
             page.hits += try await hits(Array(wanted), terms)
             guard let last = wanted.last, found.matches.count > wanted.count else { return page }

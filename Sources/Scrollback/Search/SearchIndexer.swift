@@ -1,14 +1,14 @@
 import Foundation
 import Logging
-import ScrollbackModel
-import ScrollbackSearch
+package import ScrollbackModel
+package import ScrollbackSearch
 
 /// Keeps the index of a store's words in step with its rows: soon after they change, and at the latest before a search.
 ///
 /// The transaction that changes rows notes their places. Here these are read as they are by now, made so in the index, and
 /// then crossed off. Being killed in between means to do it once more, which changes nothing; and where the two files do not
 /// agree on how many steps were done, everything is looked at again.
-actor SearchIndexer {
+package actor SearchIndexer {
     private let store: LocalStore
     private let logger: Logger
     private var index: SearchIndex?
@@ -57,13 +57,13 @@ actor SearchIndexer {
         index = nil
     }
 
-    /// The index, with everything that was stored before this was called.
-    func caughtUp() async throws(ChatError) -> SearchIndex {
+    /// The index, with everything that was stored before this was called, of one conversation at least or of all.
+    package func caughtUp(with conversation: Int64? = nil) async throws(ChatError) -> SearchIndex {
         let previous = last
         let task = Task { () async -> Result<SearchIndex, ChatError> in
             _ = await previous?.value
             do throws(ChatError) {
-                return .success(try await catchUp())
+                return .success(try await catchUp(with: conversation))
             } catch {
                 return .failure(error)
             }
@@ -72,12 +72,14 @@ actor SearchIndexer {
         return try await task.value.get()
     }
 
-    private func catchUp() async throws(ChatError) -> SearchIndex {
+    private func catchUp(with conversation: Int64?) async throws(ChatError) -> SearchIndex {
         // An index that turns out to be damaged begins anew, once.
         for _ in 0..<2 {
             let index = try await openIndex()
             guard try await agree(with: index) else { continue }
-            while try await step(index) {}
+            // What comes meanwhile may come faster than it can be indexed.
+            let last = try await store.read { try $0.lastUnindexed() }
+            while let last, try await step(index, through: last, of: conversation) {}
             if state != nil { return index }
         }
         throw ChatError(.localStorage, "the search index is damaged again and again")
@@ -106,10 +108,14 @@ actor SearchIndexer {
     }
 
     /// - Returns: whether there may be more to do.
-    private func step(_ index: SearchIndex) async throws(ChatError) -> Bool {
+    private func step(
+        _ index: SearchIndex, through last: Int64, of conversation: Int64?
+    ) async throws(ChatError) -> Bool {
         if isClosed { throw ClientCore.closed }
         guard let known = state else { return false }
-        let read = try await store.read { try $0.indexingSteps(limit: Self.batch) }
+        let read = try await store.read {
+            try $0.indexingSteps(through: last, of: conversation, limit: Self.batch)
+        }
         guard !read.isEmpty else { return false }
         let next = IndexingState(identity: known.identity, steps: known.steps + 1)
         let done = try await perform { try Self.write(read, next, to: index) }
@@ -165,10 +171,11 @@ actor SearchIndexer {
 
     /// Asks the index, with everything that was stored before this was called.
     func find(
-        _ terms: SearchTerms, in scopes: [SearchScope]?, sort: SearchSort, after position: SearchPosition?, limit: Int
+        _ terms: SearchTerms, in conversation: Int64?, sort: SearchSort, after position: SearchPosition?, limit: Int
     ) async throws(ChatError) -> SearchMatches {
         for _ in 0..<2 {
-            let index = try await caughtUp()
+            let index = try await caughtUp(with: conversation)
+            let scopes = conversation.map { [SearchScope(conversation: $0)] }
             let found = try await perform {
                 try index.read {
                     try $0.find(terms, in: scopes, sort: sort, after: position, limit: limit)

@@ -42,11 +42,23 @@ extension LocalReader {
         return numbers.count == 2 ? IndexingState(identity: numbers[0], steps: numbers[1]) : nil
     }
 
+    /// The last run that was noted.
+    func lastUnindexed() throws -> Int64? {
+        try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(id) FROM unindexed"))
+    }
+
     /// What is to be indexed next: what changed last first, about as many messages as the limit.
-    func indexingSteps(limit: Int) throws -> [IndexingStep] {
+    ///
+    /// - Parameters:
+    ///   - last: the last run to be looked at.
+    ///   - conversation: the only one to be looked at.
+    func indexingSteps(through last: Int64, of conversation: Int64?, limit: Int) throws -> [IndexingStep] {
         let statement = try db.cachedStatement(
-            sql: "SELECT id, conversation, lower, upper FROM unindexed ORDER BY id DESC LIMIT ?")
-        let runs = try Row.fetchAll(statement, arguments: [limit]).map { row in
+            sql: """
+                SELECT id, conversation, lower, upper FROM unindexed
+                WHERE id <= ?1 AND (?2 IS NULL OR conversation = ?2) ORDER BY id DESC LIMIT ?3
+                """)
+        let runs = try Row.fetchAll(statement, arguments: [last, conversation, limit]).map { row in
             UnindexedRun(id: row[0], conversation: row[1], places: (row[2] as Int64)...(row[3] as Int64))
         }
         var steps: [IndexingStep] = []
@@ -84,12 +96,23 @@ extension LocalReader {
         return rows
     }
 
-    /// The messages at places of the index, where they still are.
+    /// The message at a place of the index, if it still is there.
     func message(at place: SearchPlace) throws -> Message? {
         let known = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT id FROM conversation WHERE number = ?"), arguments: [place.conversation])
-        guard let known, let log = try localLog(of: ConversationID(known[0] as String)) else { return nil }
-        return try messages(in: log, place.seq...place.seq, newestFirst: true, limit: 1, filter: .all).first
+            db.cachedStatement(sql: "SELECT id, epoch FROM conversation WHERE number = ? AND epoch IS NOT NULL"),
+            arguments: [place.conversation])
+        guard let known else { return nil }
+        let epoch = Epoch(rawValue: UInt64(bitPattern: known[1]))
+        var found: Message?
+        try db.cachedStatement(sql: "SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND seq = ?")
+            .messages(in: ConversationID(known[0] as String), epoch: epoch) {
+                $0.add(place.conversation)
+                $0.add(place.seq)
+            } take: {
+                found = $0
+                return false
+            }
+        return found
     }
 
     /// How many runs wait to be indexed.
