@@ -91,6 +91,8 @@ package final class SearchIndex: Sendable {
             defer { state.isClosed = true }
             return state.isClosed ? nil : state.database
         }
+        // Into the file, once readers are done: GRDB's last connection to close may be one that can't write.
+        try? database?.barrierWriteWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try database?.close()
     }
 
