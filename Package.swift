@@ -46,9 +46,12 @@ let package = Package(
             name: "StoreFiles", dependencies: ["ScrollbackModel", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .target(
+            name: "ScrollbackSearch", dependencies: ["ScrollbackModel", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
+        .target(
             name: "Scrollback",
             dependencies: [
-                "ScrollbackModel", "ScrollbackSync", "ScrollbackWire", "StoreFiles",
+                "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "StoreFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -71,7 +74,8 @@ let package = Package(
         .target(
             name: "ScrollbackSQLite",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "StoreFiles", .product(name: "GRDB", package: "GRDB.swift"),
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "StoreFiles",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
         ),
@@ -132,8 +136,8 @@ let package = Package(
         .executableTarget(
             name: "scrollback-bench",
             dependencies: [
-                "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite",
-                "ScrollbackSync", "ScrollbackWire",
+                "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackServer",
+                "ScrollbackSQLite", "ScrollbackSync", "ScrollbackWire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -162,7 +166,8 @@ let package = Package(
         .testTarget(
             name: "ScrollbackSQLiteTests",
             dependencies: [
-                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "StoreConformance",
+                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackSearch",
+                "StoreConformance",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -180,7 +185,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ScrollbackTests", dependencies: ["ContractRows", "Scrollback", "ScrollbackModel", "ScrollbackSync"],
+            name: "ScrollbackSearchTests",
+            dependencies: [
+                "ContractRows", "ScrollbackModel", "ScrollbackSearch", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackTests",
+            dependencies: ["ContractRows", "Scrollback", "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync"],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackTestingTests",

@@ -23,6 +23,7 @@ package final class ClientCore: Sendable {
     let changes = ChangeCenter()
     let events: EventCenter
     let mailbox = Mailbox<Input>()
+    package let search: SearchIndexer
     private let loop = Mutex<Task<Void, Never>?>(nil)
 
     /// How long a request may go without an answer.
@@ -74,6 +75,7 @@ package final class ClientCore: Sendable {
         self.clock = clock
         self.logger = logger
         events = EventCenter(capacity: eventCapacity)
+        search = SearchIndexer(store: store, logger: logger)
     }
 
     /// Starts the loop.
@@ -83,6 +85,7 @@ package final class ClientCore: Sendable {
         let items = try await store.read { try $0.outbox() }
         let task = Task { await Driver(core: self, outbox: Outbox(restoring: items)).run() }
         loop.withLock { $0 = task }
+        await search.start()
     }
 
     /// Ends the loop and the connection; waits until nothing runs any more.
@@ -90,6 +93,7 @@ package final class ClientCore: Sendable {
         mailbox.post(.close)
         let task = loop.withLock { $0 }
         await task?.value
+        await search.close()
         connection.set(.idle)
         connection.end()
         changes.end()

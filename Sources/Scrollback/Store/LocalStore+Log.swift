@@ -1,5 +1,6 @@
 import GRDB
 package import ScrollbackModel
+import ScrollbackSearch
 package import ScrollbackSync
 
 extension LocalReader {
@@ -99,7 +100,10 @@ extension LocalWriter {
             outcomes.append(try apply(input, to: &log))
             open[id] = log
         }
-        for (_, log) in open { try save(log) }
+        for (_, log) in open {
+            try save(log)
+            try markUnindexed(log.touched, in: log.number)
+        }
         return outcomes
     }
 
@@ -110,6 +114,14 @@ extension LocalWriter {
         var isLoaded: Bool
         /// As the database has it.
         var saved: LogState?
+        /// The places whose rows came, went or changed.
+        var touched = SeqRangeSet()
+
+        mutating func touch(_ edit: LogEdit) {
+            if edit.erasesEverything { touched.insert(1...SearchKey.lastSeq) }
+            for range in edit.erased { touched.insert(range) }
+            for message in edit.upserts { touched.insert(message.seq...message.seq) }
+        }
     }
 
     private func apply(_ input: LogInput, to log: inout OpenLog) throws -> LogOutcome {
@@ -168,7 +180,10 @@ extension LocalWriter {
             log.state = state
         }
         let replaced = try replacements(in: edits, log)
-        for edit in edits { try carryOut(edit, number: log.number) }
+        for edit in edits {
+            try carryOut(edit, number: log.number)
+            log.touch(edit)
+        }
         let isOutOfStep = try countChanges(replaced, input, edits, log)
         try correctCounts(by: edits.flatMap(\.upserts).filter { gapsBefore?.contains($0.seq) == true }, log)
         let isNearlyRight = try follow(input, edits, log)

@@ -1,5 +1,6 @@
 import GRDB
 public import ScrollbackModel
+import ScrollbackSearch
 import StoreFiles
 
 /// A conversation in the list of recents.
@@ -115,6 +116,7 @@ extension LocalWriter {
             try db.execute(sql: "DELETE FROM \(table) WHERE conversation = ?", arguments: [number])
         }
         try db.execute(sql: "DELETE FROM conversation WHERE number = ?", arguments: [number])
+        try markUnindexed(SeqRangeSet(CollectionOfOne(1...SearchKey.lastSeq)), in: number)
     }
 }
 

@@ -76,6 +76,17 @@ extension LocalStore {
                     ) WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("2") { db in
+            // Places whose rows changed since they were indexed. Each run stays as it was noted, under a number that is never
+            // given again: one that is being indexed does not grow, and what comes meanwhile comes after it.
+            try db.execute(
+                sql: """
+                    CREATE TABLE unindexed (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT, conversation INTEGER NOT NULL,
+                        lower INTEGER NOT NULL, upper INTEGER NOT NULL, CHECK (lower <= upper)
+                    );
+                    """)
+        }
         return migrator
     }
 }

@@ -1,6 +1,7 @@
 package import Foundation
 import GRDB
 package import ScrollbackModel
+import ScrollbackSearch
 import StoreFiles
 import Synchronization
 
@@ -13,6 +14,11 @@ package final class LocalStore: Sendable {
     private let lock: DirectoryLock?
     private let hasClosed = Atomic<Bool>(false)
     package let user: UserID
+    /// Where its files are; nothing in memory.
+    let directory: URL?
+    /// An element after transactions that changed something: many while nobody looks are one.
+    let writes: AsyncStream<Void>
+    private let written: AsyncStream<Void>.Continuation
 
     /// Opens the store in a directory, or in memory without one.
     ///
@@ -20,6 +26,8 @@ package final class LocalStore: Sendable {
     ///   wrote it.
     package init(directory: URL?, user: UserID) throws(ChatError) {
         self.user = user
+        self.directory = directory
+        (writes, written) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         do {
             var configuration = Configuration()
             configuration.label = "scrollback.store"
@@ -71,12 +79,14 @@ package final class LocalStore: Sendable {
 
     package func close() throws {
         hasClosed.store(true, ordering: .releasing)
+        written.finish()
         try database.close()
         lock?.release()
     }
 
     /// Removes a store's files.
     package static func erase(_ directory: URL) throws {
+        try SearchIndex.erase(in: directory)
         for name in [fileName, fileName + "-wal", fileName + "-shm", DirectoryLock.fileName] {
             let file = directory.appending(path: name)
             if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
@@ -123,6 +133,7 @@ package final class LocalStore: Sendable {
         _ body: @escaping @Sendable (LocalWriter) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let user = user
+        defer { written.yield() }
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
             database.asyncWriteWithoutTransaction { db in
                 var answer: Result<Answer, ChatError> = .failure(ClientCore.closed)

@@ -1,0 +1,184 @@
+import GRDB
+package import ScrollbackModel
+
+extension SearchReader {
+    /// How many of the newest matches a question for the best ones looks at.
+    package static let candidates = 1000
+    /// Up to how many matches of the whole index are looked through at once.
+    static let probe = 2000
+
+    /// The next matches of a question.
+    ///
+    /// Newest first costs no more for a common word than for a rare one: what is common is found after a few conversations,
+    /// taken in the order of their newest messages. Best first gives the best of the newest ``candidates`` matches there
+    /// were when it was asked first.
+    ///
+    /// - Parameters:
+    ///   - scopes: where to look, each place in one of them only; everywhere without any.
+    ///   - position: where the page before ended.
+    package func find(
+        _ terms: SearchTerms, in scopes: [SearchScope]? = nil, sort: SearchSort = .newestFirst,
+        after position: SearchPosition? = nil, limit: Int
+    ) throws -> SearchMatches {
+        var found = SearchMatches()
+        guard !terms.isEmpty, limit > 0 else { return found }
+        let question = SearchQuestion(database: database, expression: terms.expression, scopes: scopes)
+        switch sort {
+        case .newestFirst:
+            let places = try question.newest(below: position?.last.place, limit: limit)
+            found.matches = places.map { SearchMatch(place: $0, score: 0) }
+            found.newest = position?.newest ?? places.first
+        case .bestFirst:
+            let places = try question.newest(upTo: position?.newest, limit: Self.candidates)
+            let scored = try places.map { SearchMatch(place: $0, score: terms.score(of: try words(at: $0))) }
+            let wanted = position.map { position in scored.filter { $0 < position.last } } ?? scored
+            found.matches = Array(wanted.sorted(by: >).prefix(limit))
+            found.newest = position?.newest ?? places.first
+        }
+        found.isFull = found.matches.count == limit
+        return found
+    }
+
+    private func words(at place: SearchPlace) throws -> Words {
+        let statement = try database.cachedStatement(sql: "SELECT words FROM entry WHERE key = ?")
+        let key = SearchKey.key(place.conversation, place.seq)
+        return Words(stream: try String.fetchOne(statement, arguments: [key]) ?? "")
+    }
+}
+
+/// One question to FTS5, and the places it is asked of.
+struct SearchQuestion {
+    let database: Database
+    let expression: String
+    let scopes: [SearchScope]?
+
+    /// Up to how many scopes are asked one by one at once.
+    private static let few = 4
+
+    /// The newest matches, newest first.
+    func newest(below end: SearchPlace? = nil, upTo top: SearchPlace? = nil, limit: Int) throws -> [SearchPlace] {
+        let bound = Bound(below: end, upTo: top)
+        if scopes?.count ?? .max > Self.few, let all = try matchesIfFew() {
+            return try newest(of: all, bound, limit: limit)
+        }
+        var found: [SearchPlace] = []
+        let asked = try (scopes ?? everywhere()).compactMap { scope in
+            try newestEntry(in: scope, bound).map { (scope: scope, entry: $0) }
+        }
+        for (scope, entry) in asked.sorted(by: { $0.entry > $1.entry }) {
+            // What a conversation has is no newer than its newest message.
+            if found.count == limit, let last = found.last, entry < last { break }
+            found += try matches(in: scope, upTo: entry.seq, limit: limit)
+            found = Array(found.sorted(by: >).prefix(limit))
+        }
+        return found
+    }
+
+    /// Which matches are wanted, by their place.
+    private struct Bound {
+        var below: SearchPlace?
+        var upTo: SearchPlace?
+
+        func allows(_ place: SearchPlace) -> Bool {
+            if let below, place >= below { return false }
+            if let upTo, place > upTo { return false }
+            return true
+        }
+    }
+
+    // MARK: A rare word: all of its matches
+
+    /// The keys of all matches, if there are not many.
+    private func matchesIfFew() throws -> [Int64]? {
+        let statement = try database.cachedStatement(
+            sql: "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC LIMIT ?")
+        let keys = try Int64.fetchAll(statement, arguments: [expression, SearchReader.probe + 1])
+        return keys.count > SearchReader.probe ? nil : keys
+    }
+
+    /// The newest of matches whose keys fall.
+    private func newest(of keys: [Int64], _ bound: Bound, limit: Int) throws -> [SearchPlace] {
+        let wanted = scopes.map { Dictionary(grouping: $0, by: \.conversation) }
+        var found: [SearchPlace] = []
+        var taken = (conversation: Int64(-1), count: 0)
+        for key in keys {
+            let (conversation, seq) = (SearchKey.conversation(key), SearchKey.seq(key))
+            if conversation != taken.conversation { taken = (conversation, 0) }
+            // Of each conversation the newest are enough.
+            guard taken.count < limit else { continue }
+            if let wanted, wanted[conversation]?.contains(where: { $0.places.contains(seq) }) != true { continue }
+            guard let place = try place(key), bound.allows(place) else { continue }
+            found.append(place)
+            taken.count += 1
+        }
+        return Array(found.sorted(by: >).prefix(limit))
+    }
+
+    private func place(_ key: Int64) throws -> SearchPlace? {
+        let statement = try database.cachedStatement(sql: "SELECT time FROM entry WHERE key = ?")
+        return try Int64.fetchOne(statement, arguments: [key]).map { Self.place(key, time: $0) }
+    }
+
+    private static func place(_ key: Int64, time: Int64) -> SearchPlace {
+        SearchPlace(
+            time: SearchKey.time(time), conversation: SearchKey.conversation(key), seq: SearchKey.seq(key))
+    }
+
+    // MARK: A common word: conversation by conversation
+
+    private func matches(in scope: SearchScope, upTo seq: Seq, limit: Int) throws -> [SearchPlace] {
+        let keys = SearchKey.keys(scope)
+        let statement = try database.cachedStatement(
+            sql: """
+                SELECT word.rowid, entry.time FROM word CROSS JOIN entry ON entry.key = word.rowid
+                WHERE word MATCH ? AND word.rowid BETWEEN ? AND ? ORDER BY word.rowid DESC LIMIT ?
+                """)
+        let arguments: StatementArguments = [
+            expression, keys.lowerBound, SearchKey.key(scope.conversation, seq), limit,
+        ]
+        return try Row.fetchAll(statement, arguments: arguments).map { Self.place($0[0], time: $0[1]) }
+    }
+
+    /// Every conversation that has words, by a seek for each.
+    private func everywhere() throws -> [SearchScope] {
+        let statement = try database.cachedStatement(sql: "SELECT key FROM entry WHERE key > ? ORDER BY key LIMIT 1")
+        var scopes: [SearchScope] = []
+        var last: Int64 = -1
+        while let key = try Int64.fetchOne(statement, arguments: [last]) {
+            scopes.append(SearchScope(conversation: SearchKey.conversation(key)))
+            last = SearchKey.key(SearchKey.conversation(key), SearchKey.lastSeq)
+        }
+        return scopes
+    }
+
+    /// The newest message of a scope that is within the bound: times rise with places, so it is sought by halves.
+    private func newestEntry(in scope: SearchScope, _ bound: Bound) throws -> SearchPlace? {
+        let keys = SearchKey.keys(scope)
+        guard let newest = try entry(keys) else { return nil }
+        if bound.allows(newest) { return newest }
+        var (low, high) = (keys.lowerBound, SearchKey.key(newest.conversation, newest.seq) - 1)
+        var found: SearchPlace?
+        while low <= high {
+            let middle = low + (high - low) / 2
+            guard let place = try entry(low...middle) else {
+                low = middle + 1
+                continue
+            }
+            if bound.allows(place) {
+                found = place
+                low = middle + 1
+            } else {
+                high = SearchKey.key(place.conversation, place.seq) - 1
+            }
+        }
+        return found
+    }
+
+    /// The newest message of a run of keys.
+    private func entry(_ keys: ClosedRange<Int64>) throws -> SearchPlace? {
+        let statement = try database.cachedStatement(
+            sql: "SELECT key, time FROM entry WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1")
+        return try Row.fetchOne(statement, arguments: [keys.lowerBound, keys.upperBound])
+            .map { Self.place($0[0], time: $0[1]) }
+    }
+}

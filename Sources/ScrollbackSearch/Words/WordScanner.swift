@@ -1,0 +1,264 @@
+/// Goes through a text once and takes its words.
+struct WordScanner {
+    private var words = Words()
+    /// The part of a word that is under way.
+    private var part: Part?
+    /// The parts that have followed each other with nothing or one connector between them.
+    private var chunk: [Words.Word] = []
+    /// The last character of a run without spaces, which begins a pair if another follows.
+    private var run: (folded: [UInt8], range: Range<Int>)?
+    /// Whether the last character was a connector.
+    private var isConnected = false
+    private var joined: [(bytes: [UInt8], range: Range<Int>)] = []
+    private var scratch: [UInt8] = []
+
+    private struct Part {
+        var folded: Int
+        var range: Range<Int>
+        var last: CharacterClass
+        /// Where the last character begins, folded and in the text, if it is a capital after another one.
+        var secondCapital: (folded: Int, offset: Int)?
+    }
+
+    init(capacity: Int) {
+        words.bytes.reserveCapacity(capacity + capacity / 4)
+        words.body.reserveCapacity(capacity / 5)
+    }
+
+    mutating func scan(_ utf8: UnsafeBufferPointer<UInt8>) {
+        func byte(_ offset: Int) -> UInt8? { offset < utf8.count ? utf8[offset] : nil }
+        var offset = 0
+        while let first = byte(offset) {
+            let end = Self.endOfMixed(utf8, from: offset)
+            if end > offset {
+                take(mixed: String(decoding: utf8[offset..<end], as: UTF8.self), at: offset, before: byte(end))
+                offset = end
+            } else {
+                take(ascii: first, at: offset, before: byte(offset + 1))
+                offset += 1
+            }
+        }
+    }
+
+    /// Where a stretch ends in which a character, or the one after it, may be more than a byte.
+    ///
+    /// It ends between two ASCII characters, which are always two, and so that the one after it is a byte too.
+    private static func endOfMixed(_ utf8: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        func areASCII(_ offsets: ClosedRange<Int>) -> Bool {
+            offsets.allSatisfy { $0 >= utf8.count || utf8[$0] < 0x80 }
+        }
+        guard !areASCII(start...(start + 2)) else { return start }
+        var end = start + 1
+        while end < utf8.count, !areASCII((end - 1)...(end + 1)) { end += 1 }
+        return end
+    }
+
+    /// - Parameter last: what comes after the text.
+    private mutating func take(mixed text: String, at start: Int, before last: UInt8?) {
+        var offset = start
+        var rest = text[...]
+        while let character = rest.popFirst() {
+            let count = character.utf8.count
+            if let byte = character.utf8.first, count == 1 {
+                let next = rest.first.map { $0.utf8.count == 1 ? $0.utf8.first ?? Self.mixed : Self.mixed }
+                take(ascii: byte, at: offset, before: next ?? last)
+            } else {
+                take(character, at: offset..<(offset + count))
+            }
+            offset += count
+        }
+    }
+
+    /// Stands for a character that is more than a byte.
+    private static let mixed: UInt8 = 0xFF
+
+    mutating func finished() -> Words {
+        endChunk()
+        guard !joined.isEmpty else { return words }
+        words.bytes += (Words.mark + " ").utf8
+        for (bytes, range) in joined {
+            let start = words.bytes.count
+            words.bytes += bytes
+            words.joined.append(.init(folded: start..<words.bytes.count, range: range, firstEnd: range.upperBound))
+            words.bytes.append(UInt8(ascii: " "))
+        }
+        return words
+    }
+
+    // MARK: Characters
+
+    private mutating func take(ascii byte: UInt8, at offset: Int, before next: UInt8?) {
+        let kind = CharacterClass(ascii: byte)
+        switch kind {
+        case .small, .capital, .digit: extend(kind, at: offset..<(offset + 1)) { $0.append(byte | 0x20) }
+        case .connector: connect()
+        default:
+            if var known = part, let sign = keptSign(byte, after: known, at: offset, before: next) {
+                known.range = known.range.lowerBound..<sign.end
+                part = known
+                words.bytes += sign.bytes
+            }
+            endChunk()
+        }
+    }
+
+    /// The signs of `c++` and `c#`.
+    private func keptSign(
+        _ byte: UInt8, after part: Part, at offset: Int, before next: UInt8?
+    ) -> (bytes: [UInt8], end: Int)? {
+        guard part.range.upperBound == offset, part.last != .digit else { return nil }
+        switch (byte, next) {
+        case (UInt8(ascii: "+"), UInt8(ascii: "+")?): return ([byte, byte], offset + 2)
+        case (UInt8(ascii: "#"), let next):
+            let ends = next.map { CharacterClass(ascii: $0) == .separator } ?? true
+            return ends && part.range.count <= 2 ? ([byte], offset + 1) : nil
+        default: return nil
+        }
+    }
+
+    private mutating func take(_ character: Character, at range: Range<Int>) {
+        let kind = CharacterClass(character)
+        switch kind {
+        case .invisible: break
+        case .separator: endChunk()
+        case .connector: connect()
+        case .sign: takeSign(character, at: range)
+        case .unspaced: takeUnspaced(character, at: range)
+        case .small, .capital, .letter, .digit: extend(kind, at: range) { Folding.append(character, to: &$0) }
+        }
+    }
+
+    private mutating func takeSign(_ character: Character, at range: Range<Int>) {
+        endChunk()
+        let start = words.bytes.count
+        // Emoji as they are: what Unicode has for compatibility with them is something else.
+        let isEmoji = character.unicodeScalars.contains { $0.properties.isEmoji }
+        if isEmoji {
+            for scalar in character.unicodeScalars where scalar.value & ~1 != 0xFE0E {
+                words.bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+            }
+        } else {
+            Folding.append(character, to: &words.bytes)
+        }
+        let isTooLong = words.bytes.count - start > Words.maximumBytes
+        if isTooLong { cut(from: start) }
+        close(start, range)
+    }
+
+    /// Cuts what is too long between two scalars.
+    private mutating func cut(from start: Int) {
+        var end = start + Words.maximumBytes
+        while end > start, words.bytes[end] & 0xC0 == 0x80 { end -= 1 }
+        words.bytes.removeSubrange(end...)
+    }
+
+    // MARK: Scripts without spaces
+
+    private mutating func takeUnspaced(_ character: Character, at range: Range<Int>) {
+        endParts()
+        scratch.removeAll(keepingCapacity: true)
+        Folding.append(character, to: &scratch)
+        guard !scratch.isEmpty else { return }
+        if scratch.count > Words.maximumBytes / 2 { scratch.removeAll() }
+        if let previous = run {
+            let start = words.bytes.count
+            words.bytes += previous.folded
+            words.bytes += scratch
+            close(start, previous.range.lowerBound..<range.upperBound, firstEnd: previous.range.upperBound)
+        }
+        run = (scratch, range)
+    }
+
+    private mutating func endRun() {
+        guard let last = run else { return }
+        run = nil
+        let start = words.bytes.count
+        words.bytes += last.folded
+        close(start, last.range, isTail: true)
+    }
+
+    // MARK: Parts of words
+
+    private mutating func extend(_ kind: CharacterClass, at range: Range<Int>, _ append: (inout [UInt8]) -> Void) {
+        endRun()
+        isConnected = false
+        if let known = part {
+            if kind == .capital, known.last == .small {
+                endPart()
+            } else if kind == .small, let second = known.secondCapital {
+                split(before: second)
+            }
+        }
+        var part = self.part ?? Part(folded: words.bytes.count, range: range, last: .separator)
+        let start = words.bytes.count
+        append(&words.bytes)
+        // What is too long counts as far as it fits, between two characters.
+        if words.bytes.count - part.folded > Words.maximumBytes { words.bytes.removeSubrange(start...) }
+        part.secondCapital = kind == .capital && part.last == .capital ? (start, range.lowerBound) : nil
+        part.range = part.range.lowerBound..<range.upperBound
+        part.last = kind
+        self.part = part
+    }
+
+    /// The last capital of several begins the next part: `HTTPServer` is `http` and `server`.
+    private mutating func split(before second: (folded: Int, offset: Int)) {
+        guard let known = part else { return }
+        let tail = Array(words.bytes[second.folded...])
+        words.bytes.removeSubrange(second.folded...)
+        part?.range = known.range.lowerBound..<second.offset
+        endPart()
+        part = Part(folded: words.bytes.count, range: second.offset..<known.range.upperBound, last: .capital)
+        words.bytes += tail
+    }
+
+    private mutating func connect() {
+        endRun()
+        endPart()
+        if isConnected { endChunk() }
+        isConnected = true
+    }
+
+    private mutating func endPart() {
+        guard let known = part else { return }
+        part = nil
+        if let word = close(known.folded, known.range) { chunk.append(word) }
+    }
+
+    private mutating func endChunk() {
+        endRun()
+        endParts()
+    }
+
+    private mutating func endParts() {
+        endPart()
+        isConnected = false
+        if (2...Self.maximumParts).contains(chunk.count) { join() }
+        chunk.removeAll(keepingCapacity: true)
+    }
+
+    /// How many parts a word may have whose parts are also found joined.
+    private static let maximumParts = 6
+
+    /// Every run of parts up to the last, if it begins with a letter: `3.14` is not 314.
+    private mutating func join() {
+        for (index, first) in chunk.dropLast().enumerated() {
+            guard let byte = words.bytes[first.folded].first, !(0x30...0x39).contains(byte) else { continue }
+            let bytes = chunk[index...].flatMap { words.bytes[$0.folded] }
+            guard bytes.count <= Words.maximumBytes, let last = chunk.last else { continue }
+            joined.append((bytes, first.range.lowerBound..<last.range.upperBound))
+        }
+    }
+
+    /// Ends a word that has been appended; what folded to nothing is none.
+    @discardableResult
+    private mutating func close(
+        _ start: Int, _ range: Range<Int>, firstEnd: Int? = nil, isTail: Bool = false
+    ) -> Words.Word? {
+        guard words.bytes.count > start else { return nil }
+        let word = Words.Word(
+            folded: start..<words.bytes.count, range: range, firstEnd: firstEnd ?? range.upperBound, isTail: isTail)
+        words.body.append(word)
+        words.bytes.append(UInt8(ascii: " "))
+        return word
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackSearch
+import Testing
+
+/// A line of the real chat logs, which the project does not ship.
+struct LogLine: Decodable, Sendable {
+    var channel: String
+    var text: String
+
+    /// - Returns: nothing where the file is not there and nobody needs it to be: a stranger's machine.
+    static func all(of name: String) throws -> [LogLine] {
+        let package = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+        let files = [package.deletingLastPathComponent(), package].map {
+            $0.appending(path: "shared/data/chatlogs/\(name)")
+        }
+        guard let file = files.first(where: { FileManager.default.fileExists(atPath: $0.path) }) else {
+            try #require(ProcessInfo.processInfo.environment["CI"] == nil, "the chat log \(name) is missing")
+            print("skipped: the chat log \(name) is not on this machine")
+            return []
+        }
+        let decoder = JSONDecoder()
+        return try Data(contentsOf: file).split(separator: UInt8(ascii: "\n")).map {
+            try decoder.decode(LogLine.self, from: $0)
+        }
+    }
+}
+
+/// A folder that goes with the test.
+final class TemporaryFolder: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: url)
+    }
+}
+
+func row(_ seq: Seq, _ text: String?, time: UInt64? = nil) -> SearchRow {
+    SearchRow(seq: seq, time: Timetoken(rawValue: time ?? UInt64(seq) * 10), text: text)
+}
+
+extension SearchIndex {
+    /// Every match of a question, page by page, as (conversation, seq).
+    func all(
+        _ query: String, in scopes: [SearchScope]? = nil, sort: SearchSort = .newestFirst, page limit: Int = 7
+    ) throws -> [SearchMatch] {
+        let terms = SearchTerms(query)
+        var found: [SearchMatch] = []
+        var position: SearchPosition?
+        while true {
+            let page = try read { try $0.find(terms, in: scopes, sort: sort, after: position, limit: limit) }
+            found += page.matches
+            guard page.isFull, let last = page.matches.last else { return found }
+            position = page.position(after: last)
+        }
+    }
+}
