@@ -17,7 +17,10 @@ import Testing
         ("/v1/me", "GET, HEAD"), ("/v1/users/fetch", "POST"), ("/v1/users/bob", "GET, HEAD, PUT"),
         ("/v1/users/bob/tokens", "DELETE"),
         ("/v1/conversations", "GET, HEAD"), ("/v1/conversations/group:crew", "DELETE, GET, HEAD, PUT"),
-        ("/v1/conversations/group:crew/messages", "GET, HEAD, POST"), ("/v1/connect", "GET, HEAD"),
+        ("/v1/conversations/group:crew/messages", "DELETE, GET, HEAD, POST"),
+        ("/v1/conversations/group:crew/messages/delete", "POST"), ("/v1/conversations/group:crew/clear", "PUT"),
+        ("/v1/conversations/group:crew/messages/x/actions", "GET, HEAD, POST"), ("/v1/history/fetch", "POST"),
+        ("/v1/settings", "GET, HEAD, PUT"), ("/v1/connect", "GET, HEAD"),
         ("/healthz", "GET, HEAD"),
     ])
     func `A method that a path does not have is 405 and says which there are`(path: String, allowed: String)

@@ -38,6 +38,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         group delete            404  403    403       204   403  204
         group import            403  403    403       403   403  200
         group subscribe         404  200    200       200   403  200
+        group editOwn           404  200    200       200   403  200
+        group editOthers        404  403    403       403   403  200
+        group recall            404  200    200       200   403  200
+        group deleteOthers      404  403    200       200   403  200
+        group deleteHistory     404  403    403       403   403  200
+        group act               404  201    201       201   403  201
 
         community create         403  403    403       403   403  201
         community createChannel  404  403    403       201   403  201
@@ -56,6 +62,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         community delete         404  403    403       204   403  204
         community import         403  403    403       403   403  200
         community subscribe      404  200    200       200   403  200
+        community editOwn        404  200    200       200   403  200
+        community editOthers     404  403    403       403   403  200
+        community recall         404  200    200       200   403  200
+        community deleteOthers   404  403    200       200   403  200
+        community deleteHistory  404  403    403       403   403  200
+        community act            404  201    201       201   403  201
 
         private createChannel    404  403    403       201   403  201
         private read             404  200    200       200   200  200
@@ -73,6 +85,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         private delete           404  403    403       204   403  204
         private import           403  403    403       403   403  200
         private subscribe        404  200    200       200   403  200
+        private editOwn          404  200    200       200   403  200
+        private editOthers       404  403    403       403   403  200
+        private recall           404  200    200       200   403  200
+        private deleteOthers     404  403    200       200   403  200
+        private deleteHistory    404  403    403       403   403  200
+        private act              404  201    201       201   403  201
 
         room create             403  -      -         -     -    201
         room read               200  -      -         -     -    200
@@ -87,6 +105,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         room delete             403  -      -         -     -    204
         room import             403  -      -         -     -    200
         room subscribe          200  -      -         -     -    200
+        room editOwn            200  -      -         -     -    200
+        room editOthers         403  -      -         -     -    200
+        room recall             200  -      -         -     -    200
+        room deleteOthers       403  -      -         -     -    200
+        room deleteHistory      403  -      -         -     -    200
+        room act                201  -      -         -     -    201
 
         direct create           403  201    -         -     -    201
         direct read             404  200    -         -     -    200
@@ -101,6 +125,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         direct delete           404  403    -         -     -    204
         direct import           403  403    -         -     -    200
         direct subscribe        404  200    -         -     -    200
+        direct editOwn          404  200    -         -     -    200
+        direct editOthers       404  403    -         -     -    200
+        direct recall           404  200    -         -     -    200
+        direct deleteOthers     404  403    -         -     -    200
+        direct deleteHistory    404  403    -         -     -    200
+        direct act              404  201    -         -     -    201
 
         system create           403  403    -         -     -    201
         system read             404  200    -         -     -    200
@@ -115,6 +145,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         system delete           404  403    -         -     -    204
         system import           403  403    -         -     -    200
         system subscribe        404  200    -         -     -    200
+        system editOwn          404  404    -         -     -    200
+        system editOthers       404  403    -         -     -    200
+        system recall           404  404    -         -     -    200
+        system deleteOthers     404  403    -         -     -    200
+        system deleteHistory    404  403    -         -     -    200
+        system act              404  201    -         -     -    201
         """)
 
     private static func parse(_ text: String) -> [PermissionCase] {
@@ -167,7 +203,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             #expect(answer.status == status, "\(cell.kind) \(cell.action) by \(role): \(answer)")
             switch answer.status {
             case 403: #expect(["forbidden", "not-member"].contains(answer.code), "\(role): \(answer)")
-            case 404: #expect(["unknown-conversation", "unknown-member"].contains(answer.code), "\(role): \(answer)")
+            case 404: #expect(["unknown-conversation", "unknown-member", "unknown-message"].contains(answer.code), "\(role): \(answer)")
             default: break
             }
         }
@@ -184,6 +220,9 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         let member: String
         let owner: String
         let tag: String
+        /// A message of the administrator's, and one of who left.
+        let adminMessage = UUID()
+        let leftMessage = UUID()
 
         init(_ kind: String, _ action: String) async throws {
             world = try SmallWorld.shared
@@ -209,7 +248,9 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             }
             if let community { try await expect("PUT", community, list) }
             if fresh.isEmpty {
-                if action != "create" { _ = try await world.admin.send("hi", to: name) }
+                if action != "create" {
+                    try await expect("POST", name + "/messages", API.message("hi", id: adminMessage))
+                }
                 return
             }
             if kind == "private" {
@@ -217,8 +258,11 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             } else if community == nil {
                 try await expect("PUT", name, kind == "room" ? "{}" : list)
             }
-            try await expect("POST", name + "/messages", API.message("hi"))
+            try await expect("POST", name + "/messages", API.message("hi", id: adminMessage))
             guard kind != "room" else { return }
+            let left = try await world.server.api(UserID("left-\(tag)"))
+            _ = try await left.call(
+                "POST", "/v1/conversations/\(name)/messages", API.message("mine", id: leftMessage))
             try await expect("PUT", name + "/members/moderator-\(tag)", #"{"role":"moderator"}"#)
             try await expect("PUT", name + "/members/owner-\(tag)", #"{"role":"owner"}"#)
             try await expect("PUT", name + "/members/\(owner)", #"{"role":"owner"}"#)
@@ -232,6 +276,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         private func expect(_ method: String, _ path: String, _ body: String?) async throws {
             let answer = try await world.admin.call(method, "/v1/conversations/\(path)", body)
             try #require(answer.status < 300, "\(method) \(path): \(answer)")
+        }
+
+        private func change(_ message: UUID, _ isDelete: Bool, _ api: API) async throws -> Answer {
+            let path = "/v1/conversations/\(name)/messages/\(message.uuidString.lowercased())"
+            if isDelete { return try await api.call("DELETE", path) }
+            return try await api.call("PATCH", path, #"{"content":{"text":"new"}}"#)
         }
 
         func attempt(_ action: String, as role: PermissionCase.Role) async throws -> Answer {
@@ -248,6 +298,17 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                 #expect(answer.status == page.status, "\(answer) but \(page)")
                 return page
             case "send": return try await api.send("hello", to: name)
+            case "editOwn", "recall":
+                let own = role == .left ? leftMessage : UUID()
+                // Who may not send has none.
+                _ = try await api.call("POST", path + "/messages", API.message("mine", id: own))
+                return try await change(own, action == "recall", api)
+            case "editOthers", "deleteOthers": return try await change(adminMessage, action == "deleteOthers", api)
+            case "deleteHistory": return try await api.call("DELETE", path + "/messages?all=true")
+            case "act":
+                return try await api.call(
+                    "POST", path + "/messages/\(adminMessage.uuidString.lowercased())/actions",
+                    #"{"type":"reaction","value":"👍"}"#)
             case "listMembers": return try await api.call("GET", path + "/members")
             case "listChannels":
                 let answer = try await api.call("GET", "/v1/communities/\(tag)/channels")
