@@ -1,6 +1,6 @@
 package import Foundation
 package import ScrollbackModel
-import Synchronization
+package import Synchronization
 
 /// The server without a network: every operation, as two doors (HTTP and WebSocket) call it.
 ///
@@ -14,6 +14,8 @@ package final class Engine: Sendable {
     package let permissions: Permissions
     package let clock: @Sendable () -> Date
     let current: Mutex<ServerSettings>
+    /// How many messages that nobody could see were removed since the start.
+    package let removedMessages = Atomic<Int>(0)
     /// Conversations with rows that nobody can see any more.
     let unswept = Mutex<Set<ConversationID>>([])
 

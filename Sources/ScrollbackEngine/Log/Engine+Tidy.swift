@@ -53,7 +53,8 @@ extension Engine {
         var batches = 0
         while let id = unswept.withLock({ $0.first }), !Task.isCancelled {
             let start = ContinuousClock.now
-            let hasMore = try await submit { try $0.sweep(id, limit: Self.sweepBatch) }
+            let (removed, hasMore) = try await submit { try $0.sweep(id, limit: Self.sweepBatch) }
+            removedMessages.wrappingAdd(removed, ordering: .relaxed)
             batches += 1
             if !hasMore { unswept.withLock { _ = $0.remove(id) } }
             try await Task.sleep(for: ContinuousClock.now - start)

@@ -105,12 +105,12 @@ extension Transaction {
 
     /// Removes a batch of rows that nobody can see any more.
     ///
-    /// - Returns: whether there are more.
-    func sweep(_ id: ConversationID, limit: Int) throws -> Bool {
-        guard var row = try conversation(id), !row.isDeleted else { return false }
+    /// - Returns: how many it were, and whether there are more.
+    func sweep(_ id: ConversationID, limit: Int) throws -> (removed: Int, hasMore: Bool) {
+        guard var row = try conversation(id), !row.isDeleted else { return (0, false) }
         let hole = row.hasVoids ? try store.voids(of: nil, in: row.number).first { $0.holdsMessages } : nil
         let isFloor = row.sweptSeq < row.firstSeq
-        guard let places = isFloor ? row.sweptSeq...row.firstSeq - 1 : hole?.places else { return false }
+        guard let places = isFloor ? row.sweptSeq...row.firstSeq - 1 : hole?.places else { return (0, false) }
         let rows = try store.messages(
             in: row.number, places, newestFirst: false, limit: limit, filter: .all, reader: UserID(known: ""))
         for message in rows {
@@ -132,7 +132,7 @@ extension Transaction {
             try store.put(hole, of: nil, in: row.number)
         }
         try put(row, isNews: false)
-        return !isDone || isFloor && hole != nil
+        return (rows.count, !isDone || isFloor && hole != nil)
     }
 }
 

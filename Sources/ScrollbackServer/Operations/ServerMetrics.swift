@@ -71,6 +71,9 @@ final class ServerMetrics: Sendable {
         write("scrollback_http_failures_total", "counter", "HTTP requests answered with 5xx.", failedRequests.current)
         write("scrollback_write_queue_depth", "gauge", "Writes that wait for the log.", engine.log.depth)
         write("scrollback_failed_commits_total", "counter", "Transactions that failed.", failedCommits.current)
+        write(
+            "scrollback_messages_removed_total", "counter", "Messages removed after they were deleted or expired.",
+            engine.removedMessages.load(ordering: .relaxed))
         commitSeconds.write("scrollback_commit_seconds", "Seconds of a transaction, its sync included.", to: &text)
         commitJobs.write("scrollback_commit_writes", "Writes in a transaction.", to: &text)
         if let sizes = try? store.sizes() {
