@@ -196,7 +196,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackTestingTests",
-            dependencies: ["ContractRows", "Scrollback", "ScrollbackModel", "ScrollbackTesting"],
+            dependencies: [
+                "ContractRows", "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite",
+                "ScrollbackTesting",
+            ],
             swiftSettings: strict),
     ]
 )

@@ -1,6 +1,6 @@
 public import Foundation
 public import Scrollback
-import ScrollbackEngine
+package import ScrollbackEngine
 import ScrollbackWire
 import Synchronization
 
@@ -19,10 +19,14 @@ public final class ChatWorld: Sendable {
     ///
     /// - Parameter users: who has a profile from the beginning.
     /// - Throws: what the server's store throws; the one in memory never does.
-    public init(users: [UserID] = []) throws {
+    public convenience init(users: [UserID] = []) throws {
+        try self.init(users: users, store: MemoryStore(generation: UInt64.random(in: .min ... .max)))
+    }
+
+    package init(users: [UserID] = [], store: any MessageStore) throws {
         let time = WorldClock()
         self.time = time
-        server = try MemoryServer(clock: { time.now })
+        server = try MemoryServer(store: store, clock: { time.now })
         for user in users {
             server.engine.putUser(
                 user, ProfileChange(name: user.text.capitalized), by: Caller(user: user)
@@ -186,6 +190,12 @@ private final class WorldClock: Sendable {
 }
 
 extension ChatWorld {
+    /// The server's engine, for what no client may do.
+    package var engine: Engine { server.engine }
+
+    /// What the server's clock says.
+    package var now: Date { time.now }
+
     /// What the server has of a conversation for one of its members: the whole of it, and their counts.
     package struct Truth: Sendable {
         /// Place, sender and text of each message, oldest first.

@@ -20,8 +20,8 @@ final class MemoryServer: Sendable {
         var connections: [ObjectIdentifier: MemoryConnection] = [:]
     }
 
-    init(clock: @escaping @Sendable () -> Date) throws {
-        let engine = try Engine(store: MemoryStore(generation: UInt64.random(in: .min ... .max)), clock: clock)
+    init(store: any MessageStore, clock: @escaping @Sendable () -> Date) throws {
+        let engine = try Engine(store: store, clock: clock)
         self.engine = engine
         services = SessionServices(
             engine: engine,

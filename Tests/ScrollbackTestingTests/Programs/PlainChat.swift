@@ -1,0 +1,127 @@
+import Scrollback
+import ScrollbackModel
+
+/// A group as anybody would write it down on paper: a list of what was said, and what became of it.
+///
+/// Arrays and filters, written to be obviously right and not to be fast: what the real thing is held to.
+struct PlainChat {
+    struct Entry {
+        var id: MessageID
+        var sender: UserID
+        var text: String
+        var type: MessageType
+        var customType: String?
+        var mentions: Mentions?
+        var timetoken: Timetoken
+        /// The message its thread begins with.
+        var thread: MessageID?
+        /// Recalled or deleted: a stub is left.
+        var isStub = false
+        /// Gone for everyone, with a range or by retention.
+        var isGone = false
+        var hiddenFor: Set<UserID> = []
+        var reactions: [(user: UserID, value: String)] = []
+    }
+
+    /// Everything that was ever said; the place of an entry is its index and one.
+    var entries: [Entry] = []
+    /// After which place somebody was a member, and up to which.
+    var spans: [UserID: [(joined: Int, left: Int?)]] = [:]
+    var seesEverything = false
+    var readSeq: [UserID: Int] = [:]
+    var clearSeq: [UserID: Int] = [:]
+
+    func isMember(_ user: UserID) -> Bool { spans[user]?.contains { $0.left == nil } ?? false }
+
+    func index(of id: MessageID) -> Int? { entries.firstIndex { $0.id == id } }
+
+    // MARK: What somebody sees
+
+    func isVisible(_ index: Int, to user: UserID) -> Bool {
+        let entry = entries[index]
+        let seq = index + 1
+        guard !entry.isGone, !entry.hiddenFor.contains(user), seq > clearSeq[user] ?? 0 else { return false }
+        guard let spans = spans[user] else { return false }
+        if seesEverything { return isMember(user) || spans.contains { seq <= $0.left ?? .max } }
+        return spans.contains { $0.joined < seq && seq <= $0.left ?? .max }
+    }
+
+    func visible(to user: UserID, _ filter: MessageFilter = .all) -> [Int] {
+        entries.indices.filter { isVisible($0, to: user) && passes(entries[$0], filter, reader: user) }
+    }
+
+    private func passes(_ entry: Entry, _ filter: MessageFilter, reader: UserID) -> Bool {
+        // Of a stub only what it is and whose is known.
+        let customType = entry.isStub ? nil : entry.customType
+        let mentions = entry.isStub ? nil : entry.mentions
+        if let types = filter.types, !types.contains(entry.type) { return false }
+        if let types = filter.excludedTypes, types.contains(entry.type) { return false }
+        if let types = filter.customTypes, !types.contains(customType) { return false }
+        if let senders = filter.senders, !senders.contains(entry.sender) { return false }
+        if filter.mentionsMe, mentions?.includes(reader) != true { return false }
+        if filter.hasMedia, ![.image, .gif, .file, .voice, .video].contains(entry.type) { return false }
+        if let thread = filter.thread, entry.thread != thread { return false }
+        return true
+    }
+
+    // MARK: Pages
+
+    /// Places below a point, and above it: a point may be one place, or lie between two.
+    private func place(_ point: HistoryPoint) -> (below: Int, above: Int) {
+        switch point {
+        case .latest: (entries.count, entries.count + 1)
+        case .earliest: (0, 1)
+        case .seq(let seq): (Int(seq) - 1, Int(seq) + 1)
+        case .id(let id): index(of: id).map { ($0, $0 + 2) } ?? (0, 1)
+        case .timetoken(let time):
+            (
+                entries.lastIndex { $0.timetoken < time }.map { $0 + 1 } ?? 0,
+                (entries.firstIndex { $0.timetoken > time } ?? entries.count) + 1
+            )
+        case .date, .firstUnread: preconditionFailure("not asked here")
+        }
+    }
+
+    /// The messages of a page, newest first.
+    func page(_ anchor: Anchor, limit: Int, _ filter: MessageFilter, for user: UserID) -> [Int] {
+        let all = visible(to: user, filter)
+        func older(_ top: Int, downTo bottom: Int = 1, _ limit: Int) -> [Int] {
+            Array(all.reversed().filter { $0 + 1 <= top && $0 + 1 >= bottom }.prefix(limit))
+        }
+        func newer(_ bottom: Int, upTo top: Int = .max, _ limit: Int) -> [Int] {
+            Array(all.filter { $0 + 1 >= bottom && $0 + 1 <= top }.prefix(limit)).reversed()
+        }
+        switch anchor {
+        case .before(let point): return older(place(point).below, limit)
+        case .after(let point): return newer(place(point).above, limit)
+        case .between(let from, let to): return newer(place(from).below + 1, upTo: place(to).below, limit)
+        case .backward(let from, let to): return older(place(from).below, downTo: place(to).below + 1, limit)
+        case .around(let point, let before, let after):
+            let (below, above) = place(point)
+            let itself = above - below == 2 ? all.filter { $0 == below } : []
+            return newer(above, after) + itself + older(below, before)
+        case .cursor: preconditionFailure("not asked here")
+        }
+    }
+
+    // MARK: Counts
+
+    private func counts(_ index: Int, for user: UserID) -> Bool {
+        let entry = entries[index]
+        let joined = spans[user]?.last?.joined ?? 0
+        return isVisible(index, to: user) && entry.sender != user && index + 1 > max(readSeq[user] ?? 0, joined)
+            && !entry.isStub
+    }
+
+    func unread(of user: UserID) -> Int {
+        entries.indices.count { counts($0, for: user) && entries[$0].type != .notice }
+    }
+
+    func mentions(of user: UserID) -> Int {
+        entries.indices.count { counts($0, for: user) && entries[$0].mentions?.includes(user) == true }
+    }
+
+    func replies(to id: MessageID) -> Int {
+        entries.count { $0.thread == id && !$0.isStub && !$0.isGone }
+    }
+}

@@ -1,0 +1,415 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import ScrollbackTesting
+import Testing
+
+/// One random program, carried out on both sides.
+struct Program {
+    static let group = ConversationID.group("plain")
+    private static let people: [UserID] = ["alice", "bob", "carol"]
+    private static let admin = Caller(user: "admin", isAdmin: true)
+
+    private let seed: UInt64
+    private var random: SplitMix64
+    private let world: ChatWorld
+    /// One that changes things for each person, and a second one of bob's that only looks.
+    private let devices: [UserID: ChatClient]
+    private let laptop: ChatClient
+    private var plain = PlainChat()
+    private var trace: [String] = []
+    private var number = 0
+
+    static func run(seed: UInt64) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-program-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try SQLiteStore(directory: folder)
+        var program = try await Program(seed, store)
+        do {
+            for _ in 0..<30 {
+                try await program.change()
+                if program.chance(3) { try await program.compare() }
+            }
+            try await program.compare()
+            try await program.compareWhole()
+            await program.world.close()
+            let findings = try store.verify { _ in }
+            if !findings.isEmpty { program.fail("verify: \(findings)") }
+        } catch {
+            program.fail("threw \(error)")
+            await program.world.close()
+        }
+        try store.close()
+    }
+
+    private init(_ seed: UInt64, _ store: SQLiteStore) async throws {
+        self.seed = seed
+        random = SplitMix64(seed: seed)
+        world = try ChatWorld(store: store)
+        plain.seesEverything = random.next() % 2 == 0
+        try await world.makeGroup("plain", members: ["alice", "bob"])
+        try await world.setHistoryVisibility(plain.seesEverything ? .everything : .sinceJoin, of: Self.group)
+        plain.spans = ["alice": [(0, nil)], "bob": [(0, nil)]]
+        var devices: [UserID: ChatClient] = [:]
+        for person in Self.people { devices[person] = try await world.client(person) }
+        self.devices = devices
+        laptop = try await world.client("bob")
+    }
+
+    private func fail(_ what: String) {
+        Issue.record("seed \(seed): \(what)\n\(trace.suffix(40).joined(separator: "\n"))")
+    }
+
+    // MARK: Choices
+
+    private mutating func chance(_ one: UInt64) -> Bool { random.next() % one == 0 }
+
+    private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+
+    private mutating func member() -> UserID? {
+        Self.people.filter { plain.isMember($0) }.randomElement(using: &random)
+    }
+
+    private mutating func entry(of sender: UserID? = nil, visibleTo user: UserID, isStub: Bool = false) -> Int? {
+        plain.visible(to: user).filter { index in
+            plain.entries[index].isStub == isStub && (sender.map { plain.entries[index].sender == $0 } ?? true)
+        }.randomElement(using: &random)
+    }
+
+    private func chat(_ user: UserID) throws -> Conversation { try #require(devices[user]).conversation(Self.group) }
+
+    private func perform<Answer: Sendable>(
+        _ body: (Engine, @escaping Engine.Completion<Answer>) -> Void
+    ) async throws -> Answer {
+        try await withCheckedThrowingContinuation { continuation in
+            body(world.engine) { continuation.resume(with: $0.mapError { $0 as any Error }) }
+        }
+    }
+
+    // MARK: Changes
+
+    private mutating func change() async throws {
+        guard let user = member() else { return }
+        switch number(0...15) {
+        case 0...5: try await send(user)
+        case 6: try await edit(user)
+        case 7: try await recall(user)
+        case 8: try await deleteForMe(user)
+        case 9: try await react(user)
+        case 10: try await moderate()
+        case 11: try await deleteRange()
+        case 12: try await expire()
+        case 13: try await joinOrLeave()
+        case 14: try await read(user)
+        default: try await away(user)
+        }
+    }
+
+    private mutating func send(_ user: UserID) async throws {
+        for _ in 0..<number(1...3) { try await said(by: user, draft(user)) { $0 } }
+    }
+
+    private struct Draft {
+        var content: MessageContent
+        var text: String
+        var mentions: Mentions?
+        var replyTo: MessageID?
+        var thread: MessageID?
+        var customType: String?
+    }
+
+    private mutating func draft(_ user: UserID) throws -> Draft {
+        number += 1
+        let text = "\(user) \(number)"
+        let type: MessageType = [.text, .text, .text, .image, .notice].randomElement(using: &random) ?? .text
+        let json = MessageContent.text(text).json
+        let mentions: [Mentions?] = [nil, nil, nil, .users(["bob"]), .users(["carol", "alice"]), .everyone()]
+        var draft = Draft(
+            content: try MessageContent(type: type, json: json), text: text,
+            mentions: mentions.randomElement(using: &random) ?? nil,
+            customType: [nil, nil, "poll"].randomElement(using: &random) ?? nil)
+        if chance(4), let index = entry(visibleTo: user) {
+            draft.replyTo = plain.entries[index].id
+            draft.thread = plain.entries[index].thread ?? plain.entries[index].id
+        }
+        return draft
+    }
+
+    private mutating func said(
+        by user: UserID, _ draft: Draft, deliver: (Sending) async throws -> Sending
+    ) async throws {
+        let sending = try await chat(user).send(
+            draft.content, mentioning: draft.mentions, replyingTo: draft.replyTo, customType: draft.customType)
+        let message = try await deliver(sending).delivered()
+        record(message, by: user, draft)
+    }
+
+    private mutating func record(_ message: Message, by user: UserID, _ draft: Draft) {
+        trace.append("\(message.seq): \(draft.text) \(draft.content.type)")
+        plain.entries.append(
+            PlainChat.Entry(
+                id: message.id, sender: user, text: draft.text, type: draft.content.type, customType: draft.customType,
+                mentions: draft.mentions, timetoken: message.timetoken, thread: draft.thread))
+        if plain.entries.count != Int(message.seq) { fail("place \(message.seq) for entry \(plain.entries.count)") }
+        // Whoever has nothing unread before their own message has read it too.
+        let before = plain.entries.count - 1
+        let isFirst = (plain.readSeq[user] ?? 0)..<before
+        if isFirst.allSatisfy({ plain.entries[$0].sender == user }) { plain.readSeq[user] = before + 1 }
+    }
+
+    private mutating func edit(_ user: UserID) async throws {
+        guard let index = entry(of: user, visibleTo: user) else { return }
+        number += 1
+        let text = "\(user) edited \(number)"
+        let content = try MessageContent(type: plain.entries[index].type, json: MessageContent.text(text).json)
+        let mentions: MessageEdit.Change<Mentions> = [.keep, .remove, .set(.users(["bob"]))]
+            .randomElement(using: &random) ?? .keep
+        _ = try await chat(user).edit(plain.entries[index].id, to: content, mentioning: mentions).delivered()
+        plain.entries[index].text = text
+        switch mentions {
+        case .keep: break
+        case .remove: plain.entries[index].mentions = nil
+        case .set(let new): plain.entries[index].mentions = new
+        }
+        trace.append("edit \(index + 1)")
+    }
+
+    private mutating func recall(_ user: UserID) async throws {
+        guard let index = entry(of: user, visibleTo: user) else { return }
+        _ = try await chat(user).recall(plain.entries[index].id).delivered()
+        plain.entries[index].isStub = true
+        plain.entries[index].reactions = []
+        trace.append("recall \(index + 1)")
+    }
+
+    private mutating func deleteForMe(_ user: UserID) async throws {
+        let indexes = Set((0..<number(1...3)).compactMap { _ in entry(visibleTo: user) })
+        guard !indexes.isEmpty else { return }
+        let sending = try await chat(user).delete(indexes.map { plain.entries[$0].id }, for: .me)
+        for await state in sending.states where [.gone].contains(state) { break }
+        for index in indexes { plain.entries[index].hiddenFor.insert(user) }
+        trace.append("\(user) hides \(indexes.map { $0 + 1 }.sorted())")
+    }
+
+    private mutating func react(_ user: UserID) async throws {
+        guard let index = entry(visibleTo: user) else { return }
+        let value = ["👍", "🎉"].randomElement(using: &random) ?? "👍"
+        let entry = plain.entries[index]
+        if let own = entry.reactions.firstIndex(where: { $0.user == user && $0.value == value }) {
+            _ = try await chat(user).unreact(value, from: entry.id).delivered()
+            plain.entries[index].reactions.remove(at: own)
+        } else {
+            _ = try await chat(user).react(value, to: entry.id).delivered()
+            plain.entries[index].reactions.append((user, value))
+        }
+        trace.append("\(user) reacts to \(index + 1)")
+    }
+
+    /// The owner deletes somebody's message.
+    private mutating func moderate() async throws {
+        guard plain.isMember("alice"), let index = entry(visibleTo: "alice") else { return }
+        _ = try await chat("alice").delete(plain.entries[index].id, for: .everyone).delivered()
+        plain.entries[index].isStub = true
+        plain.entries[index].reactions = []
+        trace.append("alice deletes \(index + 1)")
+    }
+
+    private mutating func deleteRange() async throws {
+        guard !plain.entries.isEmpty, chance(2) else { return }
+        let from = number(1...plain.entries.count)
+        let to = number(from...min(plain.entries.count + 1, from + 6))
+        let range = DeleteRange(from: .seq(Seq(from)), to: .seq(Seq(to)))
+        let count = try await perform { $0.delete(range, of: Self.group, by: Self.admin, completion: $1) }
+        let gone = (from..<to).map { $0 - 1 }.filter { !plain.entries[$0].isGone }
+        if Int(count) != gone.count(where: { !plain.entries[$0].isStub }) { fail("deleted \(count) of \(gone)") }
+        for index in gone { plain.entries[index].isGone = true }
+        trace.append("range \(from)..<\(to)")
+        if chance(2) { try await world.engine.sweep() }
+    }
+
+    /// Two days pass, and what is older than one goes.
+    private mutating func expire() async throws {
+        guard chance(2) else { return }
+        let keeps = number(1...3)
+        _ = try await perform {
+            $0.putConversation(
+                Self.group, ConversationSettings(retention: .some(.days(keeps))), by: Self.admin, completion: $1)
+        }
+        world.advance(by: Double(number(1...30)) * 3600)
+        let now = world.now.timeIntervalSince1970
+        try await world.engine.expire()
+        let cutoff = Timetoken(
+            Date(timeIntervalSince1970: ((now - Double(keeps) * 86_400) / 3600).rounded(.down) * 3600))
+        for index in plain.entries.indices where plain.entries[index].timetoken < cutoff {
+            plain.entries[index].isGone = true
+        }
+        if chance(2) { try await world.engine.sweep() }
+        trace.append("expired, \(plain.entries.count { $0.isGone }) of \(plain.entries.count) are gone")
+    }
+
+    private mutating func joinOrLeave() async throws {
+        let person = ["bob", "carol"].randomElement(using: &random) ?? "carol" as UserID
+        let isMember = plain.isMember(person)
+        try await world.setMember(person, of: Self.group, !isMember)
+        if isMember {
+            plain.spans[person] = plain.spans[person]?.map { ($0.joined, $0.left ?? plain.entries.count) }
+        } else {
+            plain.spans[person, default: []].append((plain.entries.count, nil))
+        }
+        trace.append("\(person) \(isMember ? "leaves" : "joins")")
+    }
+
+    private mutating func read(_ user: UserID) async throws {
+        try await settle()
+        guard let index = entry(visibleTo: user) else { return }
+        let id = plain.entries[index].id
+        guard try await chat(user).localMessages([id]).missing.isEmpty else { return }
+        try await chat(user).markRead(upTo: id)
+        plain.readSeq[user] = max(plain.readSeq[user] ?? 0, index + 1)
+        trace.append("\(user) reads to \(index + 1)")
+    }
+
+    /// Somebody is away for a while: what they write goes out when they are back, what others do they find then.
+    private mutating func away(_ user: UserID) async throws {
+        world.goOffline(user)
+        trace.append("\(user) is away")
+        for _ in 0..<number(0...3) {
+            if let other = Self.people.filter({ $0 != user && plain.isMember($0) }).randomElement(using: &random) {
+                switch number(0...2) {
+                case 0: try await recall(other)
+                case 1: try await edit(other)
+                default: try await send(other)
+                }
+            }
+        }
+        var drafts: [(Sending, Draft)] = []
+        for _ in 0..<number(0...2) {
+            let draft = try draft(user)
+            let sending = try await chat(user).send(
+                draft.content, mentioning: draft.mentions, replyingTo: draft.replyTo, customType: draft.customType)
+            drafts.append((sending, draft))
+        }
+        world.goOnline(user)
+        for (sending, draft) in drafts { record(try await sending.delivered(), by: user, draft) }
+        trace.append("\(user) is back")
+    }
+
+    // MARK: Questions
+
+    /// Waits until every device has heard of everything.
+    private func settle() async throws {
+        for (user, client) in devices where plain.isMember(user) { try await settle(client, user) }
+        if plain.isMember("bob") { try await settle(laptop, "bob") }
+    }
+
+    private func settle(_ client: ChatClient, _ user: UserID) async throws {
+        await client.flushed()
+        let wanted = plain.visible(to: user)
+        let isThere = try await eventually {
+            let recent = try await client.conversation(Self.group).recent()
+            guard let recent else { return plain.entries.isEmpty || wanted.isEmpty }
+            let last = try await client.conversation(Self.group).history(.latest, limit: 1, from: .local).messages
+            return recent.unread == Int64(plain.unread(of: user)) && recent.mentions == Int64(plain.mentions(of: user))
+                && last.first.map { shows($0, wanted.last) } ?? wanted.isEmpty
+        }
+        if !isThere {
+            let recent = try await client.conversation(Self.group).recent()
+            fail(
+                "\(user) has unread \(recent?.unread ?? -1) and mentions \(recent?.mentions ?? -1), not "
+                    + "\(plain.unread(of: user)) and \(plain.mentions(of: user)); newest \(wanted.last.map { $0 + 1 } ?? 0)")
+        }
+    }
+
+    /// Whether a message is an entry, as it is now.
+    private func shows(_ message: Message, _ index: Int?) -> Bool {
+        guard let index else { return false }
+        let entry = plain.entries[index]
+        return message.id == entry.id && message.seq == Seq(index + 1) && message.isDeleted == entry.isStub
+            && (entry.isStub || message.text == entry.text) && message.thread == entry.thread
+            && Set(message.actions.flatMap { summary in summary.senders.map { "\($0) \(summary.value)" } })
+                == Set(entry.reactions.map { "\($0.user) \($0.value)" })
+            && (entry.isStub || Int(message.replies?.count ?? 0) == plain.replies(to: entry.id))
+    }
+
+    private mutating func filter() -> MessageFilter {
+        switch number(0...9) {
+        case 0: .types([.text])
+        case 1: .types([.image, .notice])
+        case 2: MessageFilter(excludedTypes: [.text])
+        case 3: .customTypes(["poll"])
+        case 4: .customTypes([nil])
+        case 5: .senders(["alice"])
+        case 6: .mentionsMe
+        case 7: .hasMedia
+        case 8: plain.entries.randomElement(using: &random).map { .thread($0.thread ?? $0.id) } ?? .all
+        default: .all
+        }
+    }
+
+    private mutating func point(for user: UserID) -> HistoryPoint {
+        let seq = number(1...max(1, plain.entries.count))
+        return switch number(0...4) {
+        case 0: .latest
+        case 1: .earliest
+        case 2: entry(visibleTo: user).map { .id(plain.entries[$0].id) } ?? .latest
+        case 3: plain.entries.isEmpty ? .latest : .timetoken(plain.entries[seq - 1].timetoken)
+        default: .seq(Seq(seq))
+        }
+    }
+
+    private mutating func anchor(for user: UserID) -> Anchor {
+        switch number(0...4) {
+        case 0: return .after(point(for: user))
+        case 1: return .around(point(for: user), before: number(0...4), after: number(0...4))
+        case 2: return .between(point(for: user), point(for: user))
+        case 3: return .backward(from: point(for: user), downTo: point(for: user))
+        default: return .before(point(for: user))
+        }
+    }
+
+    private mutating func compare() async throws {
+        try await settle()
+        for user in Self.people where plain.isMember(user) {
+            let clients = user == "bob" ? [try #require(devices[user]), laptop] : [try #require(devices[user])]
+            for client in clients {
+                let (anchor, limit, filter) = (anchor(for: user), number(1...8), chance(2) ? .all : filter())
+                let source: HistorySource = chance(2) ? .merged : .remote
+                let page = try await client.conversation(Self.group)
+                    .history(anchor, limit: limit, matching: filter, from: source)
+                let wanted = plain.page(anchor, limit: limit, filter, for: user)
+                let isSame =
+                    page.messages.count == wanted.count && page.shortfall == nil
+                    && zip(page.messages, wanted).allSatisfy { shows($0, $1) }
+                if !isSame {
+                    fail(
+                        "\(user) asked \(source) for \(limit) of \(anchor), \(filter), and got "
+                            + "\(page.messages.map { "\($0.seq) \($0.text ?? "-")" }), not \(wanted.map { $0 + 1 })")
+                }
+            }
+        }
+    }
+
+    /// All that everyone sees, from both ends, by pages and by the pager; and what each device's store says of itself.
+    private mutating func compareWhole() async throws {
+        for user in Self.people where plain.isMember(user) {
+            let clients = user == "bob" ? [try #require(devices[user]), laptop] : [try #require(devices[user])]
+            let wanted = plain.visible(to: user)
+            for client in clients {
+                var newest: [Message] = []
+                let pager = client.conversation(Self.group).pager(limit: number(1...9), sort: .newestFirst)
+                while pager.hasNext { newest += try await pager.next() }
+                var oldest: [Message] = []
+                for try await message in client.conversation(Self.group).messages(from: .earliest) { oldest.append(message) }
+                for (name, found) in [("pager", Array(newest.reversed())), ("sequence", oldest)]
+                where found.count != wanted.count || !zip(found, wanted).allSatisfy({ shows($0, $1) }) {
+                    fail(
+                        "\(user)'s \(name) has \(found.map { "\($0.seq) \($0.text ?? "-")" }), not \(wanted.map { $0 + 1 })")
+                }
+                let violations = try await client.verifyIntegrity()
+                if !violations.isEmpty { fail("\(user): \(violations)") }
+            }
+        }
+    }
+}
