@@ -292,6 +292,11 @@ struct Program {
             drafts.append((sending, draft))
         }
         world.goOnline(user)
+        for client in [devices[user], user == "bob" ? laptop : nil].compactMap({ $0 }) {
+            _ = try await eventually {
+                (try? await client.conversation(Self.group).history(.latest, limit: 1, from: .remote)) != nil
+            }
+        }
         for (sending, draft) in drafts { record(try await sending.delivered(), by: user, draft) }
         trace.append("\(user) is back")
     }
@@ -331,6 +336,18 @@ struct Program {
             && Set(message.actions.flatMap { summary in summary.senders.map { "\($0) \(summary.value)" } })
                 == Set(entry.reactions.map { "\($0.user) \($0.value)" })
             && (entry.isStub || Int(message.replies?.count ?? 0) == plain.replies(to: entry.id))
+    }
+
+    private func describe(_ message: Message) -> String {
+        let actions = message.actions.map { "\($0.value)\($0.senders)" }.joined()
+        return "\(message.seq)@\(message.rev) \(message.text ?? "-") r\(message.replies?.count ?? 0) \(actions)"
+            + (message.thread == nil ? "" : " in thread")
+    }
+
+    private func describe(_ index: Int) -> String {
+        let entry = plain.entries[index]
+        return "\(index + 1) \(entry.isStub ? "-" : entry.text) r\(plain.replies(to: entry.id)) "
+            + entry.reactions.map { "\($0.value)\($0.user)" }.joined() + (entry.thread == nil ? "" : " in thread")
     }
 
     private mutating func filter() -> MessageFilter {
@@ -383,9 +400,11 @@ struct Program {
                     page.messages.count == wanted.count && page.shortfall == nil
                     && zip(page.messages, wanted).allSatisfy { shows($0, $1) }
                 if !isSame {
+                    let device = client === laptop ? "laptop" : "device"
                     fail(
-                        "\(user) asked \(source) for \(limit) of \(anchor), \(filter), and got "
-                            + "\(page.messages.map { "\($0.seq) \($0.text ?? "-")" }), not \(wanted.map { $0 + 1 })")
+                        "\(user)'s \(device) asked \(source) for \(limit) of \(anchor), \(filter), and got "
+                            + "\(page.messages.map(describe)), not \(wanted.map(describe)), short of \(page.shortfall?.message ?? "nothing")"
+                    )
                 }
             }
         }
@@ -405,7 +424,7 @@ struct Program {
                 for (name, found) in [("pager", Array(newest.reversed())), ("sequence", oldest)]
                 where found.count != wanted.count || !zip(found, wanted).allSatisfy({ shows($0, $1) }) {
                     fail(
-                        "\(user)'s \(name) has \(found.map { "\($0.seq) \($0.text ?? "-")" }), not \(wanted.map { $0 + 1 })")
+                        "\(user)'s \(name) has \(found.map(describe)), not \(wanted.map(describe))")
                 }
                 let violations = try await client.verifyIntegrity()
                 if !violations.isEmpty { fail("\(user): \(violations)") }
