@@ -148,12 +148,14 @@ let package = Package(
             name: "ScrollbackSyncTests", dependencies: ["ScrollbackModel", "ScrollbackSync"], swiftSettings: strict),
         .testTarget(
             name: "ScrollbackEngineTests",
-            dependencies: ["ScrollbackEngine", "ScrollbackModel", "ScrollbackWire", "StoreConformance"],
+            dependencies: [
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire", "StoreConformance",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackSQLiteTests",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "StoreConformance",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire", "StoreConformance",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

@@ -34,7 +34,7 @@ extension Transaction {
     }
 
     private func makeStub(of message: inout MessageRow, in row: inout ConversationRow, lowersUnread: Bool) throws {
-        let traits = message.type.traits.less(message.attributes.traits)
+        let traits = message.traits
         try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
         try store.removeActions(at: message.seq, in: row.number)
         message.content = nil
