@@ -114,7 +114,7 @@ struct ChangeHistoryTests {
         let heard = try device.outlet.frames.map { "\($0)" }.joined()
         #expect(!heard.contains("edited away"))
         #expect(try device.changes.isEmpty)
-        #expect(try other.changes.compactMap(\.text) == ["edited away", "away 5", "shown again"])
+        #expect(try other.changes.compactMap(\.text) == ["edited away", "", "away 5", "shown again"])
         #expect(try device.heads.map(\.rev) == [1, 2, 3, 4])
 
         // Visibility widens: the old part can be had.

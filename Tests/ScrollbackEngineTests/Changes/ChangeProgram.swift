@@ -40,6 +40,7 @@ final class ChangeProgram {
             .community("city", channel: "general"), .community("city", channel: "general"), .room("lobby"),
         ])
         plain = PlainLog(kind: log.kind)
+        try world.set { $0.countWindowDays = nil }
         switch log.kind {
         case .group: try world.make(log, members: ["alice", "bob", "mona"])
         case .community:
