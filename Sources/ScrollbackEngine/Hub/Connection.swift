@@ -117,7 +117,7 @@ struct Audience {
     /// Hands a frame about one place to those who are sure to see it, and another to the rest: of everyone, or of one user.
     func deliver(_ frame: [UInt8], about seq: Seq, to user: UserID?, orElse bare: @autoclosure () -> [UInt8]) {
         guard user != nil || seq <= highest else { return deliver(frame, except: nil) }
-        let bare = bare()
+        let bare = seq <= highest ? bare() : []
         for group in lanes {
             var parts: (sure: [any Connection], rest: [any Connection]) = ([], [])
             for (connection, above) in zip(group.connections, group.seesAllAbove)

@@ -63,7 +63,7 @@ extension Transaction {
             let before = try number(at: gone.lowerBound - 1, in: row)
             let last = try number(at: gone.upperBound, in: row)
             if before < last { try store.insert(before + 1...last, into: .removed, of: row.number) }
-            try insert(VoidRow(gone, holdsMessages: true), of: nil, in: row.number)
+            try insert([VoidRow(gone, holdsMessages: true)], of: nil, in: row.number)
             row.hasVoids = true
         }
     }
@@ -127,10 +127,16 @@ extension Transaction {
                 try store.insert(KeyRow(message), in: row.number)
             }
             try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
-            if !isFloor, !message.isDeleted { try countReply(of: message, by: -1, in: &row) }
         }
         if let first = rows.first, let last = rows.last {
             try store.removeMessages(first.seq...last.seq, in: row.number)
+        }
+        if !isFloor {
+            // What a floor takes, it takes from the beginning of its thread on.
+            let replies = Dictionary(grouping: rows.filter { $0.thread != nil && !$0.isDeleted }, by: \.thread)
+            for replies in replies.values.sorted(by: { $0[0].seq < $1[0].seq }) {
+                try countReply(of: replies[0], by: -Int64(replies.count), in: &row)
+            }
         }
         let isDone = rows.count < limit
         if isFloor {
