@@ -105,7 +105,8 @@ final class World: Sendable {
 
     @discardableResult
     func edit(
-        _ id: MessageID, in conversation: ConversationID, _ text: String, mentions: MessageEdit.Change<Mentions> = .keep,
+        _ id: MessageID, in conversation: ConversationID, _ text: String,
+        mentions: MessageEdit.Change<Mentions> = .keep,
         operation: MessageID? = nil, by caller: Caller
     ) throws -> Message {
         try done {

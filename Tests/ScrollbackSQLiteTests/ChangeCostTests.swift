@@ -77,7 +77,8 @@ import Testing
         }
     }
 
-    @Test func `A page across a hole costs what a page costs, and rows of the hole that are left cost nothing`() throws {
+    @Test func `A page across a hole costs what a page costs, and rows of the hole that are left cost nothing`() throws
+    {
         func page(_ place: Seq) throws -> Int {
             try steps {
                 let query = HistoryQuery(.before(.seq(place)), limit: 20)

@@ -120,7 +120,9 @@ package final class Hub: Sendable {
         case .hidden(let places, let event):
             let places = places.sorted { $0.lowerBound < $1.lowerBound }
             if let last = places.last?.upperBound {
-                shard(event.conversation).audiences.withLock { $0[event.conversation]?.narrow(to: last, for: event.user) }
+                shard(event.conversation).audiences.withLock {
+                    $0[event.conversation]?.narrow(to: last, for: event.user)
+                }
             }
             let name = event.conversation.relative(to: event.user)
             let devices = connections(of: event.user)

@@ -20,7 +20,9 @@ extension Engine {
         let now = clock()
         let server = settings.retention
         func cutoff(_ row: ConversationRow) -> Timetoken? {
-            guard case .days(let days) = row.retention.map({ RetentionPolicy(stored: $0) }) ?? server else { return nil }
+            guard case .days(let days) = row.retention.map({ RetentionPolicy(stored: $0) }) ?? server else {
+                return nil
+            }
             let time = now.timeIntervalSince1970 - Double(days) * 24 * Self.hour
             return Timetoken(Date(timeIntervalSince1970: (time / Self.hour).rounded(.down) * Self.hour))
         }

@@ -109,7 +109,8 @@ extension Transaction {
     }
 
     /// The first people of a summary.
-    private func senders(of summary: ActionSummary, on message: MessageRow, in row: ConversationRow) throws -> [UserID] {
+    private func senders(of summary: ActionSummary, on message: MessageRow, in row: ConversationRow) throws -> [UserID]
+    {
         var senders: [UserID] = []
         try forEachAction(on: message, in: row) { action in
             if action.isCounted(in: summary) { senders.append(action.sender) }

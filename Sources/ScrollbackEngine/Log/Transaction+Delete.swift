@@ -1,7 +1,9 @@
 import ScrollbackModel
 
 extension Transaction {
-    /// Deletes messages for everyone: one's own is recalled, another's is deleted. A stub stays at each place.
+    /// Deletes messages for everyone: one's own is recalled, another's is deleted.
+    ///
+    /// A stub stays at each place.
     ///
     /// What is deleted already counts as done; an id that is not there, or that the caller may not see, is passed over.
     ///

@@ -57,7 +57,8 @@ extension MessageRow {
 extension ConversationHead {
     /// About how many bytes it takes in an answer: its newest message is most of it.
     var weight: Int {
-        400 + 24 * hidden.count + (lastMessage.map { 400 + ($0.content?.json.text.utf8.count ?? 0) + $0.attributes.weight } ?? 0)
+        400 + 24 * hidden.count
+            + (lastMessage.map { 400 + ($0.content?.json.text.utf8.count ?? 0) + $0.attributes.weight } ?? 0)
     }
 }
 

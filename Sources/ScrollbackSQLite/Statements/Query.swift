@@ -9,7 +9,8 @@ enum Query: Int, CaseIterable {
     case user, conversations, serverSettings
     case insertConversation, updateConversation, putMember, putUser, insertMessage, putSpan, putBits, dropBits
     case putVoid, dropVoid, insertMention, dropMention, putMoved, updateMessage, insertRetired, dropRetired
-    case insertChange, dropChanges, insertAction, removeAction, removeActions, removeMessages, removeActionsOf, putSettings
+    case insertChange, dropChanges, insertAction, removeAction, removeActions, removeMessages, removeActionsOf,
+        putSettings
     case eraseMessages, eraseMentions, eraseSpans, eraseBits, eraseVoids, eraseRetired, eraseChanges, eraseActions
     case eraseReaders, eraseMembers
 

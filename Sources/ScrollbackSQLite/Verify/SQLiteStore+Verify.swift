@@ -68,7 +68,8 @@ struct Verification {
             blocks = try statement(
                 "SELECT user, block, words FROM bits WHERE conversation = ? AND kind = 2 ORDER BY user, block")
             counted = try statement(
-                "SELECT seq, n, sender, type, flags FROM message WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq")
+                "SELECT seq, n, sender, type, flags FROM message WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+            )
             mentions = try statement(
                 """
                 SELECT mention.seq, mention.sender, message.sender FROM mention LEFT JOIN message

@@ -35,7 +35,8 @@ extension Verification {
             }
             if place == row.firstSeq {
                 if let n, !(n...max(n, number)).contains(row.floorN) {
-                    try found("\(row.id): the running number below the floor is \(row.floorN), and the message's there \(n)")
+                    try found(
+                        "\(row.id): the running number below the floor is \(row.floorN), and the message's there \(n)")
                 }
                 n = row.floorN
             }
@@ -84,7 +85,9 @@ extension Verification {
             last = rev
             return true
         }
-        if last != row.rev { try found("\(row.id): the newest change is \(row.rev), and the log of changes ends at \(last)") }
+        if last != row.rev {
+            try found("\(row.id): the newest change is \(row.rev), and the log of changes ends at \(last)")
+        }
     }
 
     private mutating func checkIDs(of row: ConversationRow) throws {

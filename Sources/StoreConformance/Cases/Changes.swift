@@ -141,7 +141,8 @@ extension StoreConformance {
             let all = (1...9).map { number in
                 ChangeRow(
                     rev: number, kind: number % 2 == 0 ? .message : .removal, places: number...(number * 3),
-                    at: Timetoken(rawValue: .max - UInt64(number)), operation: number > 6 ? MessageID(Int(number)) : nil,
+                    at: Timetoken(rawValue: .max - UInt64(number)),
+                    operation: number > 6 ? MessageID(Int(number)) : nil,
                     digest: -number, answer: number * 7)
             }
             try store.change { store in
@@ -172,7 +173,8 @@ extension StoreConformance {
             try store.change { store in for action in all { try store.insert(action, in: row.number) } }
             try store.read { store in
                 try expectEqual(try store.actions(at: nil, in: row.number, after: nil, limit: .max), all)
-                try expectEqual(try store.actions(at: 1, in: row.number, after: nil, limit: .max), all.filter { $0.seq == 1 })
+                try expectEqual(
+                    try store.actions(at: 1, in: row.number, after: nil, limit: .max), all.filter { $0.seq == 1 })
                 try expectEqual(
                     try store.actions(at: 2, in: row.number, after: Timetoken(rawValue: 4), limit: 2),
                     Array(all.filter { $0.seq == 2 && $0.timetoken.rawValue > 4 }.prefix(2)))
@@ -227,7 +229,8 @@ extension StoreConformance {
             let numbers = rows.map(\.number)
             try store.read { store in
                 try expectEqual(try store.conversations(after: 0, limit: 2).map(\.number), Array(numbers[..<2]))
-                try expectEqual(try store.conversations(after: numbers[1], limit: 9).map(\.number), Array(numbers[2...]))
+                try expectEqual(
+                    try store.conversations(after: numbers[1], limit: 9).map(\.number), Array(numbers[2...]))
             }
         },
         Case("Questions in a transaction see what it has changed") { store in

@@ -125,7 +125,9 @@ extension StoreConformance {
     private static func mixedLog() -> [MessageRow] {
         var generator = SplitMix64(seed: 11)
         let senders: [UserID] = ["alice", "bob", "Alice", "عَلي"]
-        let types: [MessageType] = [.text, .notice, MessageType(rawValue: "app:poll"), MessageType(rawValue: "Text"), .image]
+        let types: [MessageType] = [
+            .text, .notice, MessageType(rawValue: "app:poll"), MessageType(rawValue: "Text"), .image,
+        ]
         let customTypes: [String?] = [nil, nil, "a", "A", "b c", "\u{0}"]
         let mentions: [Mentions?] = [
             nil, nil, nil, .users(["alice"]), .users(["bob"]), .everyone(), .everyone(also: ["alice"]),

@@ -66,7 +66,9 @@ extension StoreConformance {
         },
         Case("Places that are gone are kept by owner, lowest first, and each by where it begins") { store in
             let conversation = try store.make(.group("a")).number
-            let rows = [VoidRow(3...7, userRev: 2), VoidRow(9...9, holdsMessages: true), VoidRow(20...2_000_000_000_000)]
+            let rows = [
+                VoidRow(3...7, userRev: 2), VoidRow(9...9, holdsMessages: true), VoidRow(20...2_000_000_000_000),
+            ]
             try store.change { store in
                 for row in rows.reversed() { try store.put(row, of: nil, in: conversation) }
                 try store.put(rows[1], of: "alice", in: conversation)

@@ -50,7 +50,8 @@ struct ActionTests {
         var actions = try (1...33).map { try act("reaction", "kind \($0)", by: alice) }
         _ = try act("reaction", "kind 33", by: bob)
         #expect(try summaries().map(\.value) == (1...32).map { "kind \($0)" })
-        #expect(try world.engine.actions(on: message.id, in: group, after: nil, limit: 100, by: bob).actions.count == 34)
+        #expect(
+            try world.engine.actions(on: message.id, in: group, after: nil, limit: 100, by: bob).actions.count == 34)
         try world.unreact(actions[32], in: group, by: alice)
         #expect(try summaries().count == 32)
         try world.unreact(actions[4], in: group, by: alice)

@@ -142,7 +142,8 @@ struct ChangeHistoryTests {
             let first = try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob")
             #expect(first.seqs == [1])
             #expect(
-                try world.engine.counts(since: [(group, Timetoken(rawValue: 0))], by: Caller(user: "bob"))[0].count.get()
+                try world.engine.counts(since: [(group, Timetoken(rawValue: 0))], by: Caller(user: "bob"))[0].count
+                    .get()
                     == 20)
         }
         try world.set { $0.countWindowDays = nil }
@@ -169,7 +170,9 @@ struct ChangeHistoryTests {
         #expect(try world.unread(group, "bob") == Counts(10))
     }
 
-    @Test("History 14: a mention on a message that does not count is an unread mention, until it is edited out or recalled")
+    @Test(
+        "History 14: a mention on a message that does not count is an unread mention, until it is edited out or recalled"
+    )
     func mentionOnNotice() throws {
         try world.fill(group, 9)
         try world.read(group, to: 9, by: "bob")

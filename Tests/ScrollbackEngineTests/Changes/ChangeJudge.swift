@@ -153,8 +153,11 @@ extension ChangeProgram {
         let wanted = visible.filter { $0.seq >= min(a, b) && $0.seq < max(a, b) && plain.matches($0, filter, user) }
             .map(\.seq)
         let between = try walk(.between(.seq(min(a, b)), .seq(max(a, b))), true, filter, of: user, visible)
-        if between != wanted { return "between \(min(a, b)) and \(max(a, b)) \(filter): \(between), expected \(wanted)" }
-        let backward = try walk(.backward(from: .seq(max(a, b)), downTo: .seq(min(a, b))), false, filter, of: user, visible)
+        if between != wanted {
+            return "between \(min(a, b)) and \(max(a, b)) \(filter): \(between), expected \(wanted)"
+        }
+        let backward = try walk(
+            .backward(from: .seq(max(a, b)), downTo: .seq(min(a, b))), false, filter, of: user, visible)
         if backward != wanted.reversed() {
             return "backward from \(max(a, b)) to \(min(a, b)) \(filter): \(backward), expected \(wanted)"
         }
@@ -177,7 +180,9 @@ extension ChangeProgram {
                     next, limit: limit, sort: isNewer ? .oldestFirst : .newestFirst, filter: pages == 0 ? filter : .all),
                 user)
             let (lower, upper) = (page.coverage.lower, page.coverage.upper)
-            if let edge, edge != (isNewer ? lower : upper) { throw Violation(description: "pages do not touch: \(start)") }
+            if let edge, edge != (isNewer ? lower : upper) {
+                throw Violation(description: "pages do not touch: \(start)")
+            }
             if lower <= upper {
                 let voids = (lower...upper).filter { !shown.contains($0) }
                 if voids != (lower...upper).filter({ page.coverage.voids.contains($0) }) {

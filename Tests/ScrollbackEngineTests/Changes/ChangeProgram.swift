@@ -270,7 +270,8 @@ final class ChangeProgram {
                 range: .init(from: nil, to: first.point), holds: { first.isBefore($0) }, name: "..<\(first.point.text)")
         case 1 where random.chance(40):
             return Range(
-                range: .init(from: first.point, to: nil), holds: { !first.isBefore($0) }, name: "\(first.point.text)...")
+                range: .init(from: first.point, to: nil), holds: { !first.isBefore($0) }, name: "\(first.point.text)..."
+            )
         default:
             return Range(
                 range: .init(from: first.point, to: second.point),

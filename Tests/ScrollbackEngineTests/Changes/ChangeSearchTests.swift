@@ -52,7 +52,7 @@ extension ChangeProgram {
         do {
             for number in 1...50 {
                 try await step()
-                guard number % 3 == 0 else { continue }
+                guard number % 5 == 0 else { continue }
                 if let found = try difference() ?? syncDifference() ?? check() { return found }
             }
             return nil

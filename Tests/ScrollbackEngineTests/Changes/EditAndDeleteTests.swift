@@ -169,7 +169,8 @@ struct EditAndDeleteTests {
         let operation = world.newID()
         try world.edit(message.id, in: group, "one", operation: operation, by: alice)
         #expect(
-            refusal { try world.edit(message.id, in: group, "two", operation: operation, by: alice) }?.code == .conflict)
+            refusal { try world.edit(message.id, in: group, "two", operation: operation, by: alice) }?.code == .conflict
+        )
         #expect(
             refusal { try world.react("+1", to: message.id, in: group, operation: operation, by: alice) }?.code
                 == .conflict)
@@ -271,7 +272,9 @@ struct EditAndDeleteTests {
         ] { #expect(refused?.code == .unknownConversation) }
         try world.make(group, members: ["alice", "bob"])
         #expect(try rev() == 0)
-        #expect(refusal { try world.edit(message.id, in: group, "one", operation: operation, by: alice) }?.code == .unknownMessage)
+        #expect(
+            refusal { try world.edit(message.id, in: group, "one", operation: operation, by: alice) }?.code
+                == .unknownMessage)
         #expect(try world.send(message, to: group, by: "alice").outcome == .committed)
         #expect(try world.page(of: group, by: "bob").seqs == [1], "what he hid was of another log")
         #expect(try world.unread(group, "bob") == Counts(1))

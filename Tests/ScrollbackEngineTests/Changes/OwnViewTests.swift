@@ -97,7 +97,9 @@ struct OwnViewTests {
         let message = world.submission("hi")
         try world.send(message, to: .direct("bob"), by: "alice")
         try world.send("ho", to: .direct("bob"), by: "alice")
-        let (alice, phone, laptop) = (doors.device("alice"), doors.device("bob", "phone"), doors.device("bob", "laptop"))
+        let (alice, phone, laptop) = (
+            doors.device("alice"), doors.device("bob", "phone"), doors.device("bob", "laptop")
+        )
         try world.hide([message.id], in: .direct("alice"), by: "bob")
         try world.clear(.direct("alice"), through: 2, by: "bob")
         #expect(try alice.events.isEmpty)

@@ -24,7 +24,9 @@ struct RangeTests {
         try #require(try world.store.read { try $0.conversation(group) })
     }
 
-    private func seqs(_ user: UserID = "bob") throws -> [Seq] { try world.page(.earliest, of: group, by: user).seqs.sorted() }
+    private func seqs(_ user: UserID = "bob") throws -> [Seq] {
+        try world.page(.earliest, of: group, by: user).seqs.sorted()
+    }
 
     private func holes() throws -> [SeqRange] {
         let number = try row().number
@@ -95,7 +97,9 @@ struct RangeTests {
         #expect(try row().floorTime == world.page(of: group, by: "bob").messages[0].timetoken)
     }
 
-    @Test("Holes next to each other are one, and one next to the floor is below it, swept or not", arguments: [false, true])
+    @Test(
+        "Holes next to each other are one, and one next to the floor is below it, swept or not",
+        arguments: [false, true])
     func holesJoin(isSwept: Bool) throws {
         try world.fill(group, 30)
         func sweep() throws { if isSwept { try world.change { [group] in while try $0.sweep(group, limit: 3) {} } } }
@@ -117,7 +121,9 @@ struct RangeTests {
         #expect(try !row().hasVoids)
         #expect(try world.unread(group, "bob") == Counts(9))
         #expect(try seqs() == Array(22...30))
-        #expect(try world.engine.counts(since: [(group, Timetoken(rawValue: 0))], by: Caller(user: "bob"))[0].count.get() == 9)
+        #expect(
+            try world.engine.counts(since: [(group, Timetoken(rawValue: 0))], by: Caller(user: "bob"))[0].count.get()
+                == 9)
     }
 
     @Test("Several holes are all swept in one go")
@@ -130,8 +136,11 @@ struct RangeTests {
         try await world.engine.sweep()
         let number = try row().number
         let left = try world.store.read { store in
-            (try store.voids(of: nil, in: number).filter(\.holdsMessages),
-             try store.messages(in: number, 1...500, newestFirst: false, limit: .max, filter: .all, reader: "bob").count)
+            (
+                try store.voids(of: nil, in: number).filter(\.holdsMessages),
+                try store.messages(in: number, 1...500, newestFirst: false, limit: .max, filter: .all, reader: "bob")
+                    .count
+            )
         }
         #expect(left.0.isEmpty)
         #expect(left.1 == 246)
@@ -142,9 +151,37 @@ struct RangeTests {
     func permission() throws {
         try world.fill(group, 3)
         #expect(refusal { _ = try world.delete(.all, of: group, by: Caller(user: "alice")) }?.code == .forbidden)
-        #expect(refusal { _ = try world.delete(.all, of: group, by: Caller(user: "eve")) }?.code == .unknownConversation)
+        #expect(
+            refusal { _ = try world.delete(.all, of: group, by: Caller(user: "eve")) }?.code == .unknownConversation)
         try world.set { $0.allowsHistoryDelete = false }
         #expect(refusal { _ = try world.delete(.all, of: group) }?.code == .forbidden)
+    }
+
+    @Test("Who left a community is told the same head or a higher one, though a hole takes in where they left")
+    func holeWhereSomebodyLeft() throws {
+        let city = ConversationID.community("city")
+        let open = ConversationID.community("city", channel: "open")
+        try world.make(city, members: ["alice", "bob"])
+        try world.put(open)
+        let messages = (0..<12).map { world.submission("\($0)") }
+        for message in messages { try world.send(message, to: open, by: "alice") }
+        try world.leave(city, "bob")
+        for _ in 0..<4 { try world.send("after", to: open, by: "alice") }
+        let before = try world.head(open, "bob").state
+        #expect(before.head == 12)
+        try world.delete(DeleteRange(from: .seq(10), to: .seq(15)), of: open)
+        try world.edit(messages[0].id, in: open, "edited", by: Caller(user: "alice"))
+        func check() throws {
+            #expect(try world.head(open, "bob").state.head == 14)
+            #expect(try world.page(of: open, by: "bob").seqs == Array((1...9 as SeqRange).reversed()))
+            let position = LogPosition(
+                conversation: open, epoch: before.epoch, view: before.view, seq: before.head, rev: before.rev)
+            let sync = try world.engine.syncLogs([position], by: Caller(user: "bob"))[0].result.get()
+            #expect(sync.changes.compactMap(\.text) == ["edited"])
+        }
+        try check()
+        while try world.change({ try $0.sweep(open, limit: 2) }) { try check() }
+        try check()
     }
 
     // MARK: Retention
@@ -157,7 +194,8 @@ struct RangeTests {
         try world.send("today", to: group, by: "alice")
         try world.put(group, .init(retention: .some(.days(398))))
         #expect(try await world.engine.expire() == 1)
-        #expect(try world.page(.earliest, of: group, by: "alice").texts.sorted() == ["old 2", "old 3", "old 4", "today"])
+        #expect(
+            try world.page(.earliest, of: group, by: "alice").texts.sorted() == ["old 2", "old 3", "old 4", "today"])
         #expect(try await world.engine.expire() == 0)
         try await world.engine.sweep()
         try world.put(group, .init(retention: .some(.forever)))
@@ -176,7 +214,8 @@ struct RangeTests {
         #expect(try world.unread(group, "bob") == Counts(1))
     }
 
-    @Test("A floor that takes in a hole whose rows are gone has the number that lay below it", arguments: [false, true])
+    @Test(
+        "A floor that takes in a hole whose rows are gone has the number that lay below it", arguments: [false, true])
     func floorPastHole(isSwept: Bool) async throws {
         try world.fill(group, 3)
         world.clock.advance(by: 86_400)
