@@ -160,14 +160,15 @@ let package = Package(
         .testTarget(
             name: "ScrollbackEngineTests",
             dependencies: [
-                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackWire", "StoreConformance",
+                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire",
+                "StoreConformance",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackSQLiteTests",
             dependencies: [
                 "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackSearch",
-                "StoreConformance",
+                "ScrollbackWire", "StoreConformance",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

@@ -265,6 +265,9 @@ final class TestClock: Sendable {
 
 /// How many seeds a search runs: `SCROLLBACK_SEEDS` says, and `SCROLLBACK_SEED` replays one.
 enum Seeds {
+    /// Whether one seed is replayed.
+    static var isReplay: Bool { ProcessInfo.processInfo.environment["SCROLLBACK_SEED"] != nil }
+
     static func count(_ standard: UInt64) -> ClosedRange<UInt64> {
         let environment = ProcessInfo.processInfo.environment
         if let one = environment["SCROLLBACK_SEED"].flatMap(UInt64.init) { return one...one }

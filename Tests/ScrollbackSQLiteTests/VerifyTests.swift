@@ -25,6 +25,36 @@ import Testing
         #expect(progress.messages > 100)
     }
 
+    @Test
+    func `A stub that never counted is sound though it shares its number with a recalled message, holes around it too`()
+        async throws
+    {
+        let store = try SQLiteStore(directory: folder.url)
+        let engine = try Engine(store: store, execution: .inline)
+        let (log, admin) = (ConversationID.group("a"), Caller(user: "admin", isAdmin: true))
+        engine.putConversation(log, ConversationSettings(members: ["alice", "bob"]), by: admin) { _ = $0 }
+        func id(_ number: Int) -> MessageID { MessageID(high: 1, low: UInt64(number)) }
+        // Every third message is a notice, which has the number of the one before.
+        for number in 1...30 {
+            let type = number.isMultiple(of: 3) ? MessageType.notice : .text
+            let content = MessageContent(known: type, json: MessageContent.text("hello").json)
+            let sender = Caller(user: number % 3 == 1 ? "alice" : "bob")
+            engine.send(Submission(id: id(number), content: content), to: log, by: sender) { _ = $0 }
+        }
+        engine.delete([2, 3, 11, 12, 20, 21].map(id), in: log, by: admin) { _ = $0 }
+        engine.hide([5, 8, 14].map(id), in: log, by: Caller(user: "alice")) { _ = $0 }
+        for (from, to) in [(4, 6), (13, 15), (22, 24), (1, 2)] as [(Seq, Seq)] {
+            engine.delete(DeleteRange(from: .seq(from), to: .seq(to)), of: log, by: admin) { _ = $0 }
+            #expect(try store.verify { _ in } == [])
+            try await engine.sweep()
+            #expect(try store.verify { _ in } == [])
+        }
+        engine.delete(DeleteRange(from: nil, to: .seq(13)), of: log, by: admin) { _ = $0 }
+        #expect(try store.verify { _ in } == [])
+        // 16 to 30 less 22 and 23, what is notices, the recalled 20, and her own.
+        #expect(try engine.head(of: log, by: Caller(user: "alice")).unread == 3)
+    }
+
     @Test(arguments: Damage.all)
     func `Damage is found and named`(damage: Damage) throws {
         var store = try SQLiteStore(directory: folder.url)

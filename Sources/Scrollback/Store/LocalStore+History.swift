@@ -82,10 +82,15 @@ extension LocalReader {
             db.cachedStatement(
                 sql: "SELECT seq FROM message WHERE conversation = ? AND timetoken > ? ORDER BY seq LIMIT 1"),
             arguments: [number, Int64(bitPattern: last.rawValue)])
+        let within = try Seq.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT seq FROM message WHERE conversation = ? AND timetoken <= ? ORDER BY seq DESC LIMIT 1"),
+            arguments: [number, Int64(bitPattern: last.rawValue)])
         let older = below ?? log.firstSeq - 1
         let newer = above ?? log.head + 1
         guard older < newer, !(older + 1 < newer && log.gaps.intersects((older + 1)...(newer - 1))) else { return nil }
-        return LocalPlace(newestOlder: older, oldestNewer: newer)
+        // Places that nobody will see may lie between it and the next message.
+        return LocalPlace(newestOlder: older, oldestNewer: max(within ?? older, older) + 1)
     }
 
     /// Messages at or below a place, to older, as far as `end`; it ends before the first gap.

@@ -27,7 +27,7 @@ package struct Access {
     package let baseN: Int64
     /// The newest place when they joined last: what lies at or below it was never unread for them.
     package let joinSeq: Seq
-    /// Every message above this place is theirs to see, as long as nothing is taken from them.
+    /// Every message above this place is theirs to see, as long as nothing more is taken from them.
     package let seesAllAbove: Seq
 
     /// - Throws: `unknown-conversation` when it does not exist or the reader may not see it: the two do not differ.
@@ -68,8 +68,12 @@ package struct Access {
             }
         }
         if row.hasVoids { for void in try store.voids(of: nil, in: row.number) { visible.remove(void.places) } }
+        var takenThrough = member?.clearSeq ?? 0
         if member?.hasVoids == true {
-            for void in try store.voids(of: caller.user, in: row.number) { visible.remove(void.places) }
+            for void in try store.voids(of: caller.user, in: row.number) {
+                visible.remove(void.places)
+                takenThrough = max(takenThrough, void.places.upperBound)
+            }
         }
         let floor = max(row.firstSeq, (member?.clearSeq ?? 0) + 1)
         self.visible = floor <= row.head ? visible.clipped(to: floor...row.head) : SeqRangeSet()
@@ -86,7 +90,8 @@ package struct Access {
         let joined = try standing.join(in: row, store)
         joinSeq = joined.seq
         let seesAll = seesWithoutStanding || row.visibility == .everything
-        seesAllAbove = seesAll ? 0 : isFollowing ? standing.spans.first { $0.upper == nil }?.lower ?? 0 : .max
+        let joinedAt = seesAll ? 0 : isFollowing ? standing.spans.first { $0.upper == nil }?.lower ?? 0 : .max
+        seesAllAbove = max(joinedAt, takenThrough)
         baseN = max(row.floorN, joined.n, member?.readN ?? 0, member?.clearN ?? 0)
     }
 
@@ -97,6 +102,15 @@ package struct Access {
     /// Places between `firstSeq` and `head` that the reader will never see, inside a range.
     package func voids(in range: SeqRange) -> SeqRangeSet {
         visible.missing(in: range)
+    }
+}
+
+extension StoreReader {
+    /// The place above which somebody who is written down as a member sees every message.
+    func seesAllAbove(_ member: MemberRow, in row: ConversationRow) throws -> Seq {
+        let joinedAt = row.visibility == .everything || row.id.isCommunityItself ? 0 : member.joinSeq
+        let hidden = member.hasVoids ? try voids(of: member.user, in: row.number).last?.places.upperBound ?? 0 : 0
+        return max(joinedAt, member.clearSeq, hidden)
     }
 }
 

@@ -18,7 +18,7 @@ extension Transaction {
             changed.role = role
             put(changed)
             try put(row)
-            publish(.joined(id, user, role, seesAllAbove: Self.seesAllAbove(known, in: row)))
+            publish(.joined(id, user, role, seesAllAbove: try store.seesAllAbove(known, in: row)))
             return false
         }
         guard permissions[.addMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
@@ -112,11 +112,7 @@ extension Transaction {
         put(member)
         try store.put(SpanRow(joined: joined), of: user, in: row.number)
         try put(row)
-        publish(.joined(row.id, user, role, seesAllAbove: Self.seesAllAbove(member, in: row)))
-    }
-
-    private static func seesAllAbove(_ member: MemberRow, in row: ConversationRow) -> Seq {
-        row.visibility == .everything || row.id.isCommunityItself ? 0 : member.joinSeq
+        publish(.joined(row.id, user, role, seesAllAbove: try store.seesAllAbove(member, in: row)))
     }
 
     private func conversationWithMembers(

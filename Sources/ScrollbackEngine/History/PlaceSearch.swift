@@ -23,8 +23,15 @@ extension StoreReader {
         return low
     }
 
+    /// The newest place of a time or before it.
+    ///
+    /// A hole that begins or lies there is before it, and so is what went below the floor: how much of it really was is
+    /// not known once its rows are gone, and what somebody was told as their place must not go back.
     func place(atOrBefore time: Timetoken, in conversation: ConversationRow) throws -> Seq {
         if conversation.timetoken <= time { return conversation.head }
-        return try lastPlace(in: conversation) { $0.timetoken <= time }
+        let place = try lastPlace(in: conversation) { $0.timetoken <= time }
+        guard conversation.hasVoids else { return place }
+        let hole = try voids(of: nil, in: conversation.number).first { $0.places.contains(place + 1) }
+        return hole?.places.upperBound ?? place
     }
 }

@@ -82,10 +82,15 @@ struct Audience {
         if lanes[lane].connections.isEmpty { lanes.remove(at: lane) }
     }
 
-    /// Nobody is sure to see what lies at or below a place any more.
-    mutating func narrow(to seq: Seq) {
+    /// Nobody, or somebody, is sure to see what lies at or below a place any more.
+    mutating func narrow(to seq: Seq, for user: UserID? = nil) {
         highest = max(highest, seq)
-        for lane in lanes.indices { lanes[lane].seesAllAbove = lanes[lane].seesAllAbove.map { max($0, seq) } }
+        for lane in lanes.indices {
+            for (index, connection) in lanes[lane].connections.enumerated()
+            where user.map({ $0 == connection.user }) ?? true {
+                lanes[lane].seesAllAbove[index] = max(lanes[lane].seesAllAbove[index], seq)
+            }
+        }
     }
 
     func deliver(_ frame: [UInt8], except origin: Origin?) {
@@ -109,13 +114,14 @@ struct Audience {
         }
     }
 
-    /// Hands a frame about one place to those who are sure to see it, and another to the rest.
-    func deliver(_ frame: [UInt8], about seq: Seq, orElse bare: @autoclosure () -> [UInt8]) {
-        guard seq <= highest else { return deliver(frame, except: nil) }
-        let bare = bare()
+    /// Hands a frame about one place to those who are sure to see it, and another to the rest: of everyone, or of one user.
+    func deliver(_ frame: [UInt8], about seq: Seq, to user: UserID?, orElse bare: @autoclosure () -> [UInt8]) {
+        guard user != nil || seq <= highest else { return deliver(frame, except: nil) }
+        let bare = seq <= highest ? bare() : []
         for group in lanes {
             var parts: (sure: [any Connection], rest: [any Connection]) = ([], [])
-            for (connection, above) in zip(group.connections, group.seesAllAbove) {
+            for (connection, above) in zip(group.connections, group.seesAllAbove)
+            where user.map({ $0 == connection.user }) ?? true {
                 if above < seq { parts.sure.append(connection) } else { parts.rest.append(connection) }
             }
             if !parts.sure.isEmpty { group.lane.deliver(frame, to: parts.sure, except: nil) }

@@ -8,8 +8,8 @@ package enum Event: Sendable {
     case message(Message, isListed: Bool, origin: Origin?)
     /// Something was done to a message or a run of places. Who may not see the message hears only that something was.
     case changed(ConversationID, LogChange, LogMark, isListed: Bool)
-    /// Somebody took places out of their own view: told to their devices alone.
-    case hidden(ConversationID, UserID, Epoch, [SeqRange])
+    /// Somebody took places out of their own view, with the counts computed then: told to their devices alone.
+    case hidden([SeqRange], ReadEvent)
     /// Fewer may see the past from now on.
     case narrowed(ConversationID, head: Seq)
     /// The log moved on by more than is told one by one: an import.

@@ -117,8 +117,17 @@ package final class Hub: Sendable {
         case .changed(let id, let change, let mark, let isListed):
             if isListed { movedChannels.withLock { $0[id] = mark } }
             deliver(change, id, mark)
-        case .hidden(let id, let user, let epoch, let places):
-            send(.hidden(id.relative(to: user), epoch, places), to: connections(of: user))
+        case .hidden(let places, let event):
+            let places = places.sorted { $0.lowerBound < $1.lowerBound }
+            if let last = places.last?.upperBound {
+                shard(event.conversation).audiences.withLock {
+                    $0[event.conversation]?.narrow(to: last, for: event.user)
+                }
+            }
+            let name = event.conversation.relative(to: event.user)
+            let devices = connections(of: event.user)
+            send(.hidden(name, event.summary.epoch, places), to: devices)
+            send(.read(name, event.summary), to: devices)
         case .narrowed(let id, let head): shard(id).audiences.withLock { $0[id]?.narrow(to: head) }
         case .moved(let id, let mark, let isListed):
             if isListed { movedChannels.withLock { $0[id] = mark } }
@@ -184,20 +193,16 @@ package final class Hub: Sendable {
     /// Hands a change to those who are sure to see what it is about; the rest hear that there is one, and ask.
     private func deliver(_ change: LogChange, _ id: ConversationID, _ mark: LogMark) {
         guard let audience = audience(of: id) else { return }
-        let names = id.namedUsers
         guard case .message(var message) = change else {
             return deliver(id) { .changed($0, mark.epoch, change) }
         }
-        guard names.isEmpty else {
-            for user in names {
-                message.conversation = id.relative(to: user)
-                let event = ServerEvent.changed(message.conversation, mark.epoch, .message(message))
-                audience.deliver(event.encoded(), to: user, except: nil)
-            }
-            return
+        let names = id.namedUsers.map { (user: UserID?.some($0), name: id.relative(to: $0)) }
+        for (user, name) in names.isEmpty ? [(nil, id)] : names {
+            message.conversation = name
+            audience.deliver(
+                ServerEvent.changed(name, mark.epoch, .message(message)).encoded(), about: message.seq, to: user,
+                orElse: mark.event(name).encoded())
         }
-        let event = ServerEvent.changed(id, mark.epoch, change)
-        audience.deliver(event.encoded(), about: message.seq, orElse: mark.event(id).encoded())
     }
 
     private func deliverRead(_ event: ReadEvent) {

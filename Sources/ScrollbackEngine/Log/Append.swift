@@ -67,7 +67,7 @@ extension Transaction {
         guard submission.traits.isStored else { return deliver(append) }
 
         let time = timetoken(after: row.timetoken)
-        let message = try insert(submission, of: append, at: time, in: &row)
+        let message = try insert(submission, of: append, at: time, in: &row, permissions: permissions)
         try passOwn(
             message, by: append.sender, in: row, countBefore: message.n - (submission.traits.countsUnread ? 1 : 0))
         row = try put(row)
@@ -94,7 +94,8 @@ extension Transaction {
 
     func key(_ id: MessageID, in row: ConversationRow) throws -> KeyRow? {
         if let message = try store.message(id, in: row.number) { return KeyRow(message) }
-        return row.sweptSeq > 1 || row.hasVoids ? try store.key(id, in: row.number) : nil
+        // Where nothing is gone there are no keys; a floor may have taken in a hole whose rows went before.
+        return row.firstSeq > 1 || row.hasVoids ? try store.key(id, in: row.number) : nil
     }
 
     private func deliver(_ append: Append) -> SendResult {
@@ -113,13 +114,14 @@ extension Transaction {
     /// - Parameter isNews: whether the mentioned are told; nobody is behind on what was said elsewhere.
     func insert(
         _ submission: Submission, of append: Append, at time: Timetoken, in row: inout ConversationRow,
-        isNews: Bool = true
+        permissions: Permissions, isNews: Bool = true
     ) throws -> MessageRow {
         row.head += 1
         if submission.traits.countsUnread { row.n += 1 }
         row.timetoken = time
         if row.head == row.firstSeq { row.floorTime = time }
-        let thread = try thread(of: submission, by: append.sender, isAdmin: append.senderIsAdmin, in: row)
+        let seesAll = permissions[.read, row.id.kind].isMet(by: nil, isAdmin: append.senderIsAdmin)
+        let thread = try thread(of: submission, by: append.sender, seesAll: seesAll, in: row)
         let message = MessageRow(
             seq: row.head, n: row.n, timetoken: time, id: submission.id, sender: append.sender,
             type: submission.content.type, content: submission.content.json, attributes: submission.attributes,

@@ -127,7 +127,8 @@ extension Transaction {
         }
 
         for (append, time) in zip(fresh, times) {
-            let message = try insert(append.submission, of: append, at: time, in: &row, isNews: false)
+            let message = try insert(
+                append.submission, of: append, at: time, in: &row, permissions: permissions, isNews: false)
             if message.thread != nil {
                 row = try put(row)
                 try countReply(of: message, by: 1, in: &row)

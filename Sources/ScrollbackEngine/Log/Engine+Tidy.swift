@@ -51,12 +51,12 @@ extension Engine {
     @discardableResult
     package func sweep() async throws -> Int {
         var batches = 0
-        while let id = unswept.withLock({ $0.first }), !Task.isCancelled {
+        while !Task.isCancelled, let id = unswept.withLock({ $0.popFirst() }) {
             let start = ContinuousClock.now
             let (removed, hasMore) = try await submit { try $0.sweep(id, limit: Self.sweepBatch) }
             removedMessages.wrappingAdd(removed, ordering: .relaxed)
             batches += 1
-            if !hasMore { unswept.withLock { _ = $0.remove(id) } }
+            if hasMore { unswept.withLock { _ = $0.insert(id) } }
             try await Task.sleep(for: ContinuousClock.now - start)
         }
         return batches
@@ -70,7 +70,14 @@ extension Engine {
         var after: Int64 = 0
         while case let rows = try store.read({ try $0.conversations(after: after, limit: 500) }), let last = rows.last {
             after = last.number
-            for row in rows where row.rev > row.changeFloor {
+            let due = try store.read { store in
+                try rows.filter { row in
+                    guard row.rev > row.changeFloor else { return false }
+                    let first = try store.changes(in: row.number, after: row.changeFloor, limit: 1).first
+                    return first.map { $0.at < oldest } ?? false
+                }
+            }
+            for row in due {
                 while try await submit({ try $0.forgetChanges(of: row.id, before: oldest, limit: 500) }) {}
             }
         }

@@ -29,9 +29,9 @@ extension Transaction {
             try store.action(at: message.seq, sender, type: type, value: value, in: row.number) == nil
         else { throw ChatError(.conflict, "you attached this already", parameter: "value") }
         let time = timetoken(after: try store.lastAction(in: row.number) ?? Timetoken(rawValue: 0))
-        try store.insert(
-            ActionRow(seq: message.seq, timetoken: time, sender: sender, type: type, value: value), in: row.number)
-        try add(type, value, by: sender, to: &message, in: row)
+        let new = ActionRow(seq: message.seq, timetoken: time, sender: sender, type: type, value: value)
+        try store.insert(new, in: row.number)
+        add(new, to: &message)
         try change(
             &message, in: &row, operation: request.operation, digest: digest,
             answer: Int64(bitPattern: time.rawValue))
@@ -63,42 +63,84 @@ extension Transaction {
             throw ChatError(.forbidden, "taking off somebody else's action takes more than you are there")
         }
         try store.removeAction(at: action.timetoken, in: row.number)
-        message.actions.remove(action.type, action.value, by: action.sender)
+        try remove(action, from: &message, in: row)
         try change(&message, in: &row, operation: request.operation, digest: digest)
     }
 }
 
 extension Transaction {
-    private func add(
-        _ type: String, _ value: String, by user: UserID, to message: inout MessageRow, in row: ConversationRow
-    ) throws {
-        if let index = message.actions.index(type, value) {
+    private func add(_ action: ActionRow, to message: inout MessageRow) {
+        if let index = message.actions.firstIndex(where: { action.isCounted(in: $0) }) {
             message.actions[index].count += 1
             if message.actions[index].senders.count < ActionSummary.maximumSenders {
-                message.actions[index].senders.append(user)
+                message.actions[index].senders.append(action.sender)
             }
         } else if message.actions.count < ActionSummary.maximum {
-            // There may be some that had no room in the summaries before.
-            let same = try store.actions(at: message.seq, in: row.number, after: nil, limit: .max).filter {
-                $0.type.utf8.elementsEqual(type.utf8) && $0.value.utf8.elementsEqual(value.utf8)
-            }
             message.actions.append(
-                ActionSummary(
-                    type: type, value: value, count: Int64(same.count),
-                    senders: same.prefix(ActionSummary.maximumSenders).map(\.sender)))
+                ActionSummary(type: action.type, value: action.value, count: 1, senders: [action.sender]))
+        }
+    }
+
+    /// Whom a summary has room for now, and which summary a message has, the other actions tell.
+    private func remove(_ action: ActionRow, from message: inout MessageRow, in row: ConversationRow) throws {
+        guard let index = message.actions.firstIndex(where: { action.isCounted(in: $0) }) else { return }
+        let wasFull = message.actions.count == ActionSummary.maximum
+        message.actions[index].count -= 1
+        let summary = message.actions[index]
+        if summary.count == 0 {
+            message.actions.remove(at: index)
+            guard wasFull, let next = try firstUncounted(on: message, in: row) else { return }
+            message.actions.append(next)
+        } else if let place = summary.senders.firstIndex(of: action.sender) {
+            message.actions[index].senders.remove(at: place)
+            guard summary.count >= ActionSummary.maximumSenders else { return }
+            message.actions[index].senders = try senders(of: summary, on: message, in: row)
+        }
+    }
+
+    /// A summary of the first action on a message that none of its summaries counts.
+    private func firstUncounted(on message: MessageRow, in row: ConversationRow) throws -> ActionSummary? {
+        var found: ActionSummary?
+        try forEachAction(on: message, in: row) { action in
+            if let summary = found {
+                guard action.isCounted(in: summary) else { return true }
+                found?.count += 1
+                if summary.senders.count < ActionSummary.maximumSenders { found?.senders.append(action.sender) }
+            } else if !message.actions.contains(where: { action.isCounted(in: $0) }) {
+                found = ActionSummary(type: action.type, value: action.value, count: 1, senders: [action.sender])
+            }
+            return true
+        }
+        return found
+    }
+
+    /// The first people of a summary.
+    private func senders(of summary: ActionSummary, on message: MessageRow, in row: ConversationRow) throws -> [UserID]
+    {
+        var senders: [UserID] = []
+        try forEachAction(on: message, in: row) { action in
+            if action.isCounted(in: summary) { senders.append(action.sender) }
+            return senders.count < ActionSummary.maximumSenders
+        }
+        return senders
+    }
+
+    /// Goes through a message's actions, oldest first, as long as `body` wants more.
+    private func forEachAction(
+        on message: MessageRow, in row: ConversationRow, _ body: (ActionRow) -> Bool
+    ) throws {
+        var after: Timetoken?
+        while case let some = try store.actions(at: message.seq, in: row.number, after: after, limit: 100),
+            let last = some.last
+        {
+            for action in some where !body(action) { return }
+            after = last.timetoken
         }
     }
 }
 
-extension [ActionSummary] {
-    fileprivate func index(_ type: String, _ value: String) -> Int? {
-        firstIndex { $0.type.utf8.elementsEqual(type.utf8) && $0.value.utf8.elementsEqual(value.utf8) }
-    }
-
-    fileprivate mutating func remove(_ type: String, _ value: String, by user: UserID) {
-        guard let index = index(type, value) else { return }
-        self[index].count -= 1
-        self[index].senders.removeAll { $0 == user }
-        if self[index].count <= 0 { remove(at: index) }
+extension ActionRow {
+    fileprivate func isCounted(in summary: ActionSummary) -> Bool {
+        type.utf8.elementsEqual(summary.type.utf8) && value.utf8.elementsEqual(summary.value.utf8)
     }
 }

@@ -1,7 +1,9 @@
 import ScrollbackModel
 
 extension Transaction {
-    /// Deletes messages for everyone, and a stub stays at each place.
+    /// Deletes messages for everyone: one's own is recalled, another's is deleted.
+    ///
+    /// A stub stays at each place.
     ///
     /// What is deleted already counts as done; an id that is not there, or that the caller may not see, is passed over.
     ///
@@ -34,7 +36,7 @@ extension Transaction {
     }
 
     private func makeStub(of message: inout MessageRow, in row: inout ConversationRow, lowersUnread: Bool) throws {
-        let traits = message.type.traits.less(message.attributes.traits)
+        let traits = message.traits
         try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
         try store.removeActions(at: message.seq, in: row.number)
         message.content = nil
@@ -67,8 +69,8 @@ extension Transaction {
             let before = try number(at: places.lowerBound - 1, in: row)
             let last = try number(at: places.upperBound, in: row)
             if before < last { try store.insert(before + 1...last, into: .uncounted(user), of: row.number) }
-            try insert(VoidRow(places, userRev: member.userRev), of: user, in: row.number)
         }
+        try insert(places.map { VoidRow($0, userRev: member.userRev) }, of: user, in: row.number)
         put(member)
         try flush()
     }
@@ -80,20 +82,32 @@ extension Transaction {
         return try max(row.floorN, store.place(atOrBelow: seq, in: row.number)?.n ?? row.floorN)
     }
 
-    /// Adds places that are gone, as one range with those they touch.
-    func insert(_ void: VoidRow, of user: UserID?, in number: Int64) throws {
-        var whole = void
-        for other in try store.voids(of: user, in: number)
-        where other.places.lowerBound <= whole.places.upperBound + 1
-            && whole.places.lowerBound <= other.places.upperBound + 1
-        {
-            try store.dropVoid(from: other.places.lowerBound, of: user, in: number)
-            whole = VoidRow(
-                min(
-                    whole.places.lowerBound, other.places.lowerBound)...max(
-                        whole.places.upperBound, other.places.upperBound),
-                userRev: max(whole.userRev, other.userRev), holdsMessages: whole.holdsMessages || other.holdsMessages)
+    /// Adds places that are gone, each as one range with those it touches.
+    func insert(_ voids: [VoidRow], of user: UserID?, in number: Int64) throws {
+        var known = try store.voids(of: user, in: number)
+        for void in voids {
+            var whole = void
+            let touching = known.partition { $0.touches(void) }
+            for other in known[touching...] {
+                try store.dropVoid(from: other.places.lowerBound, of: user, in: number)
+                whole.formUnion(other)
+            }
+            known.replaceSubrange(touching..., with: CollectionOfOne(whole))
+            try store.put(whole, of: user, in: number)
         }
-        try store.put(whole, of: user, in: number)
+    }
+}
+
+extension VoidRow {
+    /// Whether nothing lies between the two.
+    fileprivate func touches(_ other: VoidRow) -> Bool {
+        places.lowerBound <= other.places.upperBound + 1 && other.places.lowerBound <= places.upperBound + 1
+    }
+
+    fileprivate mutating func formUnion(_ other: VoidRow) {
+        places =
+            min(places.lowerBound, other.places.lowerBound)...max(places.upperBound, other.places.upperBound)
+        userRev = max(userRev, other.userRev)
+        holdsMessages = holdsMessages || other.holdsMessages
     }
 }

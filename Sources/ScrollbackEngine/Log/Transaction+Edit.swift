@@ -12,9 +12,8 @@ extension Transaction {
         let digest = request.digest(
             "edit", id.description, edit.content.type.rawValue, edit.content.json.text, "\(edit.mentions)",
             "\(edit.metadata)", "\(edit.extra)", "\(edit.customType)")
-        if let known = try earlier(request, digest, in: row) {
-            return try store.message(at: known.places.lowerBound, in: row.number) ?? message(id, of: subject)
-        }
+        // As it is now, to who may see it still.
+        if try earlier(request, digest, in: row) != nil { return try message(id, of: subject) }
         var message = try message(id, of: subject)
         try require(
             .editOwn, orToOthers: .editOthers, message, of: subject, request, permissions: permissions,

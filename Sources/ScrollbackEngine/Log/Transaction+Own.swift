@@ -69,9 +69,9 @@ extension Transaction {
     ) throws {
         let access = try Access(
             to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation)
-        publish(.hidden(request.conversation, user, access.state.epoch, places))
         publish(
-            .read(
+            .hidden(
+                places,
                 ReadEvent(
                     conversation: request.conversation, user: user, summary: try access.summary(for: user, in: store))))
     }

@@ -30,7 +30,10 @@ extension Transaction {
             access: subject.access, store: store, reader: request.caller.user, sort: .oldestFirst, filter: .all)
         let lower = try range.from.map { try places.place($0, "from").newestOlder + 1 } ?? row.firstSeq
         let upper = try range.to.map { try places.place($0, "to").newestOlder } ?? row.head
-        guard max(lower, row.firstSeq) <= min(upper, row.head) else { return 0 }
+        guard max(lower, row.firstSeq) <= min(upper, row.head) else {
+            try rememberNothing(of: request, digest, in: &row)
+            return 0
+        }
         let gone = max(lower, row.firstSeq)...min(upper, row.head)
         let count = try messageCount(in: SeqRangeSet([gone]), of: row)
         try remove(gone, of: &row)
@@ -43,35 +46,41 @@ extension Transaction {
         return count
     }
 
+    /// What found nothing must find nothing when it comes again, whatever was said meanwhile: a change of no place, which
+    /// nobody sees.
+    private func rememberNothing(of request: ChangeRequest, _ digest: Int64, in row: inout ConversationRow) throws {
+        guard request.operation != nil else { return }
+        _ = try log(.message, 0...0, in: &row, operation: request.operation, digest: digest)
+        row = try put(row)
+        publish(.moved(row.id, LogMark(row, generation: generation), isListed: isListed(row)))
+    }
+
     /// Takes places out of the log: what lies at its beginning goes below the floor, anything else is a hole.
     private func remove(_ gone: SeqRange, of row: inout ConversationRow) throws {
-        let before = try number(at: gone.lowerBound - 1, in: row)
-        let last = try number(at: gone.upperBound, in: row)
         if gone.lowerBound <= row.firstSeq {
-            try raiseFloor(of: &row, through: gone.upperBound, n: last)
+            try raiseFloor(of: &row, through: gone.upperBound)
         } else {
+            let before = try number(at: gone.lowerBound - 1, in: row)
+            let last = try number(at: gone.upperBound, in: row)
             if before < last { try store.insert(before + 1...last, into: .removed, of: row.number) }
-            try insert(VoidRow(gone, holdsMessages: true), of: nil, in: row.number)
+            try insert([VoidRow(gone, holdsMessages: true)], of: nil, in: row.number)
             row.hasVoids = true
         }
     }
 
     /// Moves the floor up, past holes that lie at it too; what is below is gone at once and removed later.
-    func raiseFloor(of row: inout ConversationRow, through seq: Seq, n: Int64) throws {
+    func raiseFloor(of row: inout ConversationRow, through seq: Seq) throws {
         row.firstSeq = seq + 1
-        row.floorN = n
         for void in try store.voids(of: nil, in: row.number) where void.places.lowerBound <= row.firstSeq {
             try store.dropVoid(from: void.places.lowerBound, of: nil, in: row.number)
             guard void.places.upperBound >= row.firstSeq else { continue }
-            row.floorN = max(row.floorN, try number(at: void.places.upperBound, in: row))
             row.firstSeq = void.places.upperBound + 1
         }
         row.hasVoids = try !store.voids(of: nil, in: row.number).isEmpty
-        let first = try store.messages(
-            in: row.number, row.firstSeq...max(row.firstSeq, row.head), newestFirst: false, limit: 1, filter: .all,
-            reader: UserID(known: "")
-        ).first
+        let first = try store.message(at: row.firstSeq, in: row.number)
         row.floorTime = first?.timetoken ?? row.timetoken
+        // What the hole's own messages counted nobody knows once they are removed, so it is read off the one above.
+        row.floorN = first.map { $0.n - ($0.traits.countsUnread ? 1 : 0) } ?? row.n
         try store.dropBits(.removed, of: row.number, below: BitBlock.index(of: row.floorN + 1))
     }
 
@@ -92,7 +101,7 @@ extension Transaction {
         }
         let last = try store.lastPlace(in: row) { $0.timetoken < time }
         guard last >= row.firstSeq else { return false }
-        try raiseFloor(of: &row, through: last, n: number(at: last, in: row))
+        try raiseFloor(of: &row, through: last)
         row = try put(row)
         publish(.moved(id, LogMark(row, generation: generation), isListed: isListed(row)))
         return true
@@ -101,16 +110,16 @@ extension Transaction {
     // MARK: Removal
 
     /// How long a message's key outlives its row: a retry may come that late.
-    static let keyTicks: UInt64 = 180 * 24 * 60 * 60 * 1000 * Timetoken.ticksPerMillisecond
+    package static let keyTicks: UInt64 = 180 * 24 * 60 * 60 * 1000 * Timetoken.ticksPerMillisecond
 
     /// Removes a batch of rows that nobody can see any more.
     ///
     /// - Returns: how many it were, and whether there are more.
-    func sweep(_ id: ConversationID, limit: Int) throws -> (removed: Int, hasMore: Bool) {
+    package func sweep(_ id: ConversationID, limit: Int) throws -> (removed: Int, hasMore: Bool) {
         guard var row = try conversation(id), !row.isDeleted else { return (0, false) }
-        let hole = row.hasVoids ? try store.voids(of: nil, in: row.number).first { $0.holdsMessages } : nil
+        let holes = row.hasVoids ? try store.voids(of: nil, in: row.number).filter(\.holdsMessages) : []
         let isFloor = row.sweptSeq < row.firstSeq
-        guard let places = isFloor ? row.sweptSeq...row.firstSeq - 1 : hole?.places else { return (0, false) }
+        guard let places = isFloor ? row.sweptSeq...row.firstSeq - 1 : holes.first?.places else { return (0, false) }
         let rows = try store.messages(
             in: row.number, places, newestFirst: false, limit: limit, filter: .all, reader: UserID(known: ""))
         for message in rows {
@@ -118,21 +127,27 @@ extension Transaction {
                 try store.insert(KeyRow(message), in: row.number)
             }
             try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
-            if !isFloor, !message.isDeleted { try countReply(of: message, by: -1, in: &row) }
         }
         if let first = rows.first, let last = rows.last {
             try store.removeMessages(first.seq...last.seq, in: row.number)
+        }
+        if !isFloor {
+            // What a floor takes, it takes from the beginning of its thread on.
+            let replies = Dictionary(grouping: rows.filter { $0.thread != nil && !$0.isDeleted }, by: \.thread)
+            for replies in replies.values.sorted(by: { $0[0].seq < $1[0].seq }) {
+                try countReply(of: replies[0], by: -Int64(replies.count), in: &row)
+            }
         }
         let isDone = rows.count < limit
         if isFloor {
             row.sweptSeq = isDone ? row.firstSeq : (rows.last?.seq ?? row.firstSeq - 1) + 1
             try store.dropBits(.deleted, of: row.number, below: BitBlock.index(of: row.sweptSeq))
-        } else if isDone, var hole {
+        } else if isDone, var hole = holes.first {
             hole.holdsMessages = false
             try store.put(hole, of: nil, in: row.number)
         }
         try put(row, isNews: false)
-        return (rows.count, !isDone || isFloor && hole != nil)
+        return (rows.count, !isDone || holes.count > (isFloor ? 0 : 1))
     }
 }
 

@@ -3,21 +3,23 @@ import ScrollbackModel
 extension Transaction {
     /// The message at the beginning of the thread that an answer belongs to, if what it answers is there and its sender
     /// may see it.
-    func thread(of submission: Submission, by sender: UserID, isAdmin: Bool, in row: ConversationRow) throws
-        -> MessageID?
-    {
+    ///
+    /// - Parameter seesAll: whether they see everything without being a member.
+    func thread(
+        of submission: Submission, by sender: UserID, seesAll: Bool, in row: ConversationRow
+    ) throws -> MessageID? {
         guard let replyTo = submission.attributes.replyTo,
             let answered = try store.message(replyTo, in: row.number), answered.seq >= row.firstSeq,
-            try isVisible(answered, to: sender, isAdmin: isAdmin, in: row)
+            try isVisible(answered, to: sender, seesAll: seesAll, in: row)
         else { return nil }
         return answered.thread ?? answered.id
     }
 
-    private func isVisible(_ message: MessageRow, to user: UserID, isAdmin: Bool, in row: ConversationRow) throws
-        -> Bool
-    {
+    private func isVisible(
+        _ message: MessageRow, to user: UserID, seesAll: Bool, in row: ConversationRow
+    ) throws -> Bool {
         if try isGone(message.seq, in: row) { return false }
-        if isAdmin || row.visibility == .everything { return true }
+        if seesAll || row.visibility == .everything { return true }
         if let member = try member(user, of: row.number), member.standing == .member, message.seq > member.joinSeq {
             return true
         }
@@ -38,23 +40,35 @@ extension Transaction {
         return try store.voids(of: nil, in: row.number).contains { $0.places.contains(seq) }
     }
 
-    /// Counts a reply in, or out, at the message its thread begins with.
-    ///
-    /// A message that was deleted is changed no more.
+    /// Counts a reply in, or out, at the message its thread begins with, be that a stub: its thread goes on.
     func countReply(of reply: MessageRow, by difference: Int64, in row: inout ConversationRow) throws {
-        guard let thread = reply.thread, var root = try store.message(thread, in: row.number), !root.isDeleted,
+        guard let thread = reply.thread, var root = try store.message(thread, in: row.number),
             root.seq >= row.firstSeq, try !isGone(root.seq, in: row)
         else { return }
         let count = max(0, (root.replies?.count ?? 0) + difference)
         var last = max(root.replies?.lastReplyAt ?? reply.timetoken, reply.timetoken)
-        if difference < 0 {
-            let newest = try store.messages(
-                in: row.number, row.firstSeq...row.head, newestFirst: true, limit: 20, filter: .thread(thread),
-                reader: reply.sender
-            ).first { !$0.isDeleted && $0.seq != reply.seq }
-            last = newest?.timetoken ?? last
-        }
+        if difference < 0, count > 0 { last = try newestReply(in: thread, besides: reply, of: row) ?? last }
         root.replies = count > 0 ? ReplySummary(count: count, lastReplyAt: last) : nil
         try change(&root, in: &row)
+    }
+
+    /// The time of the newest message of a thread that was not deleted, one by one or with a range.
+    private func newestReply(in thread: MessageID, besides reply: MessageRow, of row: ConversationRow) throws
+        -> Timetoken?
+    {
+        var places = SeqRangeSet([row.firstSeq...row.head])
+        if row.hasVoids { for void in try store.voids(of: nil, in: row.number) { places.remove(void.places) } }
+        for range in places.ranges.reversed() {
+            var top = range.upperBound
+            while top >= range.lowerBound {
+                let some = try store.messages(
+                    in: row.number, range.lowerBound...top, newestFirst: true, limit: 20, filter: .thread(thread),
+                    reader: reply.sender)
+                if let newest = some.first(where: { !$0.isDeleted && $0.seq != reply.seq }) { return newest.timetoken }
+                guard some.count == 20, let last = some.last else { break }
+                top = last.seq - 1
+            }
+        }
+        return nil
     }
 }

@@ -168,7 +168,7 @@ extension Engine {
                 guard let row = try store.conversation(numbered: member.conversation), !row.isDeleted,
                     permissions[.read, row.id.kind].isMet(by: member.role, isAdmin: caller.isAdmin)
                 else { continue }
-                ids[row.id] = row.visibility == .everything || row.id.isCommunityItself ? 0 : member.joinSeq
+                ids[row.id] = try store.seesAllAbove(member, in: row)
             }
             return ids
         }

@@ -93,6 +93,12 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
         self[keyPath: path] = value
     }
 
+    private func append<Row>(_ row: Row, to path: ReferenceWritableKeyPath<MemoryRows, [Row]?>) {
+        if self[keyPath: path] == nil { change(path, []) }
+        self[keyPath: path]?.append(row)
+        undo.append { [unowned self] in self[keyPath: path]?.removeLast() }
+    }
+
     // MARK: Questions
 
     func conversation(_ id: ConversationID) -> ConversationRow? { numbers[id].flatMap { conversations[$0] } }
@@ -297,9 +303,7 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
     }
 
     func insertMention(of user: UserID?, by sender: UserID, at seq: Seq, in conversation: Int64) {
-        change(
-            \.mentions[conversation],
-            (mentions[conversation] ?? []) + [Mention(user: user, sender: sender, seq: seq)])
+        append(Mention(user: user, sender: sender, seq: seq), to: \.mentions[conversation])
     }
 
     func dropMention(of user: UserID?, at seq: Seq, in conversation: Int64) {
@@ -325,7 +329,9 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
     }
 
     func insert(_ key: KeyRow, in conversation: Int64) {
-        change(\.keys[conversation], (keys[conversation] ?? [:]).merging([key.id: key]) { $1 })
+        let old = keys[conversation]?[key.id]
+        keys[conversation, default: [:]][key.id] = key
+        undo.append { [unowned self] in keys[conversation]?[key.id] = old }
     }
 
     func dropKeys(before time: Timetoken, limit: Int) -> Int {
@@ -340,7 +346,7 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
     }
 
     func insert(_ row: ChangeRow, in conversation: Int64) {
-        change(\.changes[conversation], (changes[conversation] ?? []) + [row])
+        append(row, to: \.changes[conversation])
     }
 
     func dropChanges(in conversation: Int64, through rev: Int64) {
@@ -348,7 +354,7 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
     }
 
     func insert(_ action: ActionRow, in conversation: Int64) {
-        change(\.actions[conversation], (actions[conversation] ?? []) + [action])
+        append(action, to: \.actions[conversation])
     }
 
     func removeAction(at timetoken: Timetoken, in conversation: Int64) {

@@ -27,7 +27,7 @@ package struct ConversationRow: Hashable, Sendable {
     package var rev: Int64
     /// The oldest place that may hold a message; what lies below went with retention.
     package var firstSeq: Seq
-    /// The running number below `firstSeq`.
+    /// A number that the messages below `firstSeq` don't exceed, and at or below which none of the others counts.
     package var floorN: Int64
     /// The time of the message at `firstSeq`, or of the newest where none is there: what retention looks at.
     package var floorTime: Timetoken
@@ -290,6 +290,9 @@ package struct MessageRow: Hashable, Sendable {
 
     /// Whether it was recalled or deleted, and a stub is left.
     package var isDeleted: Bool { content == nil }
+
+    /// What it does besides being read: as its type says, less what was switched off.
+    package var traits: MessageTraits { type.traits.less(attributes.traits) }
 
     package func message(in conversation: ConversationID, epoch: Epoch) -> Message {
         Message(

@@ -163,7 +163,12 @@ extension Engine {
         var through = rev
         for row in rows {
             switch row.kind {
-            case .removal: changes.append(.removed(row.places, rev: row.rev))
+            case .removal:
+                // Who left is not told of what came after.
+                let head = access.state.head
+                if row.places.lowerBound <= head {
+                    changes.append(.removed(row.places.clamped(to: 1...head), rev: row.rev))
+                }
             case .message:
                 let seq = row.places.lowerBound
                 // One that was changed again comes with its last change.

@@ -22,7 +22,7 @@ extension Verification {
                 // In a hole nothing says how much counted.
                 if voids.contains(seq) { return }
                 // Below the floor the log no longer says; the number there was no higher than at the floor.
-                let isGone = seq < row.firstSeq - 1
+                let isGone = seq < row.firstSeq
                 let expected = isGone ? row.floorN : try number(at: seq, in: row)
                 if isGone ? n > expected : n != expected {
                     try found(
@@ -73,7 +73,7 @@ extension Verification {
             let first = try reader.lastPlace(in: row) { $0.n < numbers.lowerBound } + 1
             let last = try reader.lastPlace(in: row) { $0.n <= numbers.upperBound }
             guard first <= last else { continue }
-            var before = numbers.lowerBound - 1
+            var before = (seq: first - 1, n: numbers.lowerBound - 1)
             try connection.run(
                 statements.counted,
                 bind: {
@@ -87,9 +87,10 @@ extension Verification {
                     let isMine = columns.text().utf8.elementsEqual(user.text.utf8)
                     let traits = MessageType(rawValue: columns.text()).traits
                         .less(MessageTraits(bits: columns.integer()))
-                    defer { before = n }
-                    // Of those that share a number only the first counts.
-                    guard n > before, n > base, numbers.contains(n) else { return true }
+                    defer { before = (seq, n) }
+                    // Of those that share a number only the first counts, and above a hole that may be gone.
+                    guard n > before.n, n > base, numbers.contains(n), seq == before.seq + 1 || traits.countsUnread
+                    else { return true }
                     if block.contains(n) ? !isMine && !hidden.contains(seq) : isMine && traits.countsUnread {
                         try found("\(row.id): whether \(user) counts message \(seq) is not what the log says")
                     }

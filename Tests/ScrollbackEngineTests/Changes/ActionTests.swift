@@ -1,0 +1,123 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Testing
+
+@Suite("Actions on messages")
+struct ActionTests {
+    private let group = ConversationID.group("g")
+    private let world: World
+    private let message: Submission
+    private let alice = Caller(user: "alice")
+    private let bob = Caller(user: "bob")
+
+    init() throws {
+        world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        message = world.submission("hello")
+        try world.send(message, to: group, by: "alice")
+    }
+
+    private func act(_ type: String, _ value: String, by caller: Caller) throws -> MessageAction {
+        try world.done {
+            world.engine.addAction(to: message.id, in: group, type: type, value: value, by: caller, completion: $0)
+        }
+    }
+
+    private func summaries() throws -> [ActionSummary] {
+        try world.engine.message(message.id, in: group, by: alice).actions
+    }
+
+    @Test("A type has 1...64 bytes and a value 1...128, not characters")
+    func sizes() throws {
+        _ = try act(String(repeating: "t", count: 64), String(repeating: "é", count: 64), by: alice)
+        #expect(refusal { _ = try act(String(repeating: "t", count: 65), "v", by: alice) }?.parameter == "type")
+        #expect(refusal { _ = try act("t", String(repeating: "é", count: 64) + "v", by: alice) }?.parameter == "value")
+        #expect(refusal { _ = try act("", "v", by: alice) }?.parameter == "type")
+        #expect(refusal { _ = try act("t", "", by: alice) }?.parameter == "value")
+    }
+
+    @Test("One person attaches the same once; composed and decomposed are not the same")
+    func twice() throws {
+        _ = try act("reaction", "caf\u{E9}", by: alice)
+        _ = try act("reaction", "cafe\u{301}", by: alice)
+        #expect(refusal { _ = try act("reaction", "caf\u{E9}", by: alice) }?.code == .conflict)
+        #expect(try summaries().map(\.count) == [1, 1])
+    }
+
+    @Test("Of 33 kinds a message carries 32 summaries; one that is taken off makes room for the next")
+    func manyKinds() throws {
+        var actions = try (1...33).map { try act("reaction", "kind \($0)", by: alice) }
+        _ = try act("reaction", "kind 33", by: bob)
+        #expect(try summaries().map(\.value) == (1...32).map { "kind \($0)" })
+        #expect(
+            try world.engine.actions(on: message.id, in: group, after: nil, limit: 100, by: bob).actions.count == 34)
+        try world.unreact(actions[32], in: group, by: alice)
+        #expect(try summaries().count == 32)
+        try world.unreact(actions[4], in: group, by: alice)
+        #expect(try summaries().map(\.value) == (1...33).filter { $0 != 5 }.map { "kind \($0)" })
+        #expect(try summaries().last?.senders == ["bob"])
+        actions[4] = try act("reaction", "kind 5", by: alice)
+        #expect(try summaries().count == 32, "there is no room for it again")
+    }
+
+    @Test("Of 21 people a summary names the first 20, and the 21st once one of them takes theirs off")
+    func manyPeople() throws {
+        let people = (1...22).map { UserID(known: "user \($0 + 100)") }
+        for user in people { try world.join(group, user) }
+        try world.put(group, .init(visibility: .everything))
+        let actions = try people.prefix(21).map { try act("reaction", "+1", by: Caller(user: $0)) }
+        #expect(try summaries()[0].count == 21)
+        #expect(try summaries()[0].senders == Array(people.prefix(20)))
+        try world.unreact(actions[3], in: group, by: Caller(user: people[3]))
+        let expected = people.prefix(21).filter { $0 != people[3] }
+        #expect(try summaries()[0].senders == expected)
+        _ = try act("reaction", "+1", by: Caller(user: people[21]))
+        #expect(try summaries()[0].count == 21)
+        #expect(try summaries()[0].senders == expected)
+        try world.unreact(actions[20], in: group, by: Caller(user: people[20]))
+        #expect(try summaries()[0].senders == expected.dropLast() + [people[21]])
+    }
+
+    @Test("Nothing is attached to a stub, and its actions went with it")
+    func stub() throws {
+        let action = try act("reaction", "+1", by: bob)
+        try world.delete(message.id, in: group, by: alice)
+        #expect(refusal { _ = try act("reaction", "+1", by: bob) }?.code == .conflict)
+        #expect(refusal { try world.unreact(action, in: group, by: bob) }?.code == .unknownMessage)
+        #expect(try summaries().isEmpty)
+        #expect(try world.engine.actions(on: nil, in: group, after: nil, limit: 10, by: bob).actions.isEmpty)
+    }
+
+    @Test("Somebody else's action is taken off by a moderator only, and by its own message only")
+    func takenOff() throws {
+        let action = try act("reaction", "+1", by: bob)
+        let other = world.submission("other")
+        try world.send(other, to: group, by: "alice")
+        #expect(refusal { try world.unreact(action, in: group, by: alice) }?.code == .forbidden)
+        var elsewhere = action
+        elsewhere.message = other.id
+        #expect(refusal { try world.unreact(elsewhere, in: group, by: bob) }?.code == .unknownMessage)
+        try world.join(group, "alice", as: .moderator)
+        try world.unreact(action, in: group, by: alice)
+        #expect(try summaries().isEmpty)
+    }
+
+    @Test("An action's retry gets its first answer, after it was taken off and after its message was deleted")
+    func retry() throws {
+        let operation = world.newID()
+        func ask() throws -> MessageAction {
+            try world.react("+1", to: message.id, in: group, operation: operation, by: bob)
+        }
+        let action = try ask()
+        #expect(try ask() == action)
+        try world.unreact(action, in: group, by: bob)
+        #expect(try ask() == action)
+        #expect(try summaries().isEmpty)
+        try world.delete(message.id, in: group, by: alice)
+        #expect(try ask() == action)
+        #expect(
+            refusal { try world.react("eyes", to: message.id, in: group, operation: operation, by: bob) }?.code
+                == .conflict)
+    }
+}

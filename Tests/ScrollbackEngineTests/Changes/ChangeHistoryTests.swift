@@ -1,0 +1,319 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+/// The histories of `histories.md` that changes after the fact are about.
+@Suite("Histories of changes")
+struct ChangeHistoryTests {
+    private let group = ConversationID.group("g")
+    private let world: World
+
+    init() throws {
+        world = try World()
+        try world.make(group, members: ["alice", "bob"])
+    }
+
+    private func sent(_ text: String, by user: UserID = "alice", mentions: Mentions? = nil) throws -> Submission {
+        let submission = world.submission(text, mentions: mentions)
+        try world.send(submission, to: group, by: user)
+        return submission
+    }
+
+    private func sync(_ seq: Seq, _ rev: Int64, by user: UserID) throws -> LogSync {
+        let state = try world.head(group, user).state
+        let position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: seq, rev: rev)
+        return try world.engine.syncLogs([position], by: Caller(user: user))[0].result.get()
+    }
+
+    @Test("History 3: a page read before a recall says so by its rev and its row's, and the stub's is higher")
+    func recallOvertakesPage() throws {
+        let message = try sent("secret")
+        let late = try world.page(of: group, by: "bob")
+        let stub = try world.delete(message.id, in: group, by: Caller(user: "alice"))
+        #expect(late.state.rev < stub.rev)
+        let row = try #require(late.messages.first)
+        #expect(row.rev < stub.rev)
+        // What lies between the page and what the device has applied is the stub, without a text.
+        let missed = try sync(1, late.state.rev, by: "bob").changes
+        #expect(missed == [.message(stub)])
+        #expect(stub.isDeleted && stub.text == nil)
+        #expect(try world.page(of: group, by: "bob").messages == [stub])
+    }
+
+    @Test("History 4: whoever has the later of two changes of a message has both, and sync gives it once")
+    func reorder() throws {
+        let message = try sent("helo")
+        let reaction = try world.react("+1", to: message.id, in: group, by: Caller(user: "bob"))
+        let afterReaction = try world.engine.message(message.id, in: group, by: Caller(user: "bob"))
+        let edited = try world.edit(message.id, in: group, "hello", by: Caller(user: "alice"))
+        #expect(edited.rev == afterReaction.rev + 1)
+        #expect(edited.actions.map(\.senders) == [[reaction.sender]])
+        #expect(edited.text == "hello")
+        // From before both, and from between the two.
+        for rev in [afterReaction.rev - 1, afterReaction.rev] {
+            let sync = try sync(1, rev, by: "bob")
+            #expect(sync.changes == [.message(edited)])
+            #expect(sync.changedThrough == edited.rev)
+        }
+    }
+
+    @Test("History 5: what was said, edited and recalled while somebody was away is had by no door")
+    func joinLeaveJoin() throws {
+        let doors = Doors(world)
+        try world.fill(group, 50)
+        try world.join(group, "carol")
+        let shown = try sent("shown \(1)")
+        try world.fill(group, 29)
+        try world.leave(group, "carol")
+        var away: [Submission] = []
+        for number in 0..<39 { away.append(try sent("away \(number)", mentions: .users(["carol"]))) }
+        try world.join(group, "carol")
+        let carol = Caller(user: "carol")
+        let device = doors.device("carol")
+        let other = doors.device("bob")
+        let (edited, recalled, reacted) = (away[3].id, away[4].id, away[5].id)
+        try world.edit(edited, in: group, "edited away", mentions: .set(.everyone()), by: Caller(user: "alice"))
+        try world.delete(recalled, in: group, by: Caller(user: "alice"))
+        try world.react("+1", to: reacted, in: group, by: Caller(user: "bob"))
+        try world.send("now", to: group, by: "alice")
+        try world.edit(shown.id, in: group, "shown again", by: Caller(user: "alice"))
+
+        // History, and each message by its id.
+        let seqs = try world.page(of: group, by: "carol").seqs
+        #expect(seqs == [120] + (51...80).reversed())
+        for id in [edited, recalled, reacted] {
+            #expect(refusal { _ = try world.engine.message(id, in: group, by: carol) }?.code == .unknownMessage)
+            #expect(refusal { _ = try world.page(.before(.id(id)), of: group, by: "carol") }?.code == .unknownMessage)
+            #expect(
+                refusal {
+                    _ = try world.engine.actions(on: id, in: group, after: nil, limit: 10, by: carol)
+                }?.code == .unknownMessage)
+            #expect(refusal { try world.react("eyes", to: id, in: group, by: carol) }?.code == .unknownMessage)
+            #expect(try world.hide([id], in: group, by: "carol") == 0)
+            #expect(try world.delete([id], in: group, by: carol) == 0)
+        }
+        let refreshed = try world.engine.refresh([MessageReference(edited, in: group)], by: carol)
+        #expect(refusal { _ = try refreshed[0].result.get() }?.code == .unknownMessage)
+        #expect(try world.engine.actions(on: nil, in: group, after: nil, limit: 10, by: carol).actions.isEmpty)
+        // Counts and fetch.
+        let beginning = Timetoken(rawValue: 0)
+        try world.set { $0.countWindowDays = nil }
+        #expect(try world.engine.counts(since: [(group, beginning)], by: carol)[0].count.get() == 31)
+        #expect(try world.unread(group, "carol") == Counts(1))
+        let fetched = try world.engine.fetch(FetchQuery([(group, nil)]), by: carol)[0].result.get()
+        #expect(fetched.seqs == (51...80) + [120])
+        // Sync: only the change of the message she may see, though the answer speaks of all of them.
+        let sync = try sync(119, 0, by: "carol")
+        #expect(sync.changes.compactMap(\.text) == ["shown again"])
+        #expect(sync.changes.count == 1)
+        #expect(sync.changedThrough == sync.page.state.rev)
+        #expect(sync.page.seqs == [120])
+        // Live: bare numbers, where bob has the texts.
+        let heard = try device.outlet.frames.map { "\($0)" }.joined()
+        #expect(!heard.contains("edited away"))
+        #expect(try device.changes.isEmpty)
+        #expect(try other.changes.compactMap(\.text) == ["edited away", "", "away 5", "shown again"])
+        #expect(try device.heads.map(\.rev) == [1, 2, 3, 4])
+
+        // Visibility widens: the old part can be had.
+        try world.put(group, .init(visibility: .everything))
+        #expect(try world.engine.message(edited, in: group, by: carol).text == "edited away")
+        #expect(try world.head(group, "carol").state.firstSeq == 1)
+    }
+
+    @Test("History 6: a page across 500,000 deleted places is one request, and counts are exact")
+    func wideHole() async throws {
+        let isLong = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] != nil
+        let count: Seq = isLong ? 500_000 : 20_000
+        try world.fill(group, Int(count) + 20)
+        let range = DeleteRange(from: .seq(11), to: .seq(count + 11))
+        #expect(try world.delete(range, of: group) == count)
+        let expected = Array((1...10 as SeqRange).reversed())
+        func check() throws {
+            let page = try world.page(.before(.seq(count + 11)), limit: 100, of: group, by: "bob")
+            #expect(page.seqs == expected)
+            #expect(page.coverage == Coverage(lower: 1, upper: count + 10, voids: SeqRangeSet([11...count + 10])))
+            #expect(page.older == nil)
+            #expect(try world.page(limit: 100, of: group, by: "bob").seqs.count == 20)
+            #expect(try world.page(.after(.seq(10)), limit: 1, of: group, by: "bob").seqs == [count + 11])
+            #expect(try world.unread(group, "bob") == Counts(20))
+            let first = try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob")
+            #expect(first.seqs == [1])
+            #expect(
+                try world.engine.counts(since: [(group, Timetoken(rawValue: 0))], by: Caller(user: "bob"))[0].count
+                    .get()
+                    == 20)
+        }
+        try world.set { $0.countWindowDays = nil }
+        try check()
+        #expect(try sync(count + 20, 0, by: "bob").changes == [.removed(11...count + 10, rev: 1)])
+        // Its rows go in batches, and nothing changes by that.
+        let number = try #require(try world.store.read { try $0.conversation(group)?.number })
+        func rows() throws -> Int {
+            try world.store.read {
+                try $0.messages(
+                    in: number, 1...Seq.max, newestFirst: false, limit: .max, filter: .all, reader: "bob"
+                ).count
+            }
+        }
+        try world.change { [group] in _ = try $0.sweep(group, limit: 100) }
+        #expect(try rows() == Int(count) - 80)
+        try check()
+        if !isLong {
+            try world.change { [group] in while try $0.sweep(group, limit: 5_000).hasMore {} }
+            #expect(try rows() == 20)
+            try check()
+        }
+        try world.read(group, to: count, by: "bob")
+        #expect(try world.unread(group, "bob") == Counts(10))
+    }
+
+    @Test(
+        "History 14: a mention on a message that does not count is an unread mention, until it is edited out or recalled"
+    )
+    func mentionOnNotice() throws {
+        try world.fill(group, 9)
+        try world.read(group, to: 9, by: "bob")
+        let notices = (0..<3).map { _ in world.submission("look", type: .notice, mentions: .users(["bob"])) }
+        for notice in notices { try world.send(notice, to: group, by: "alice") }
+        #expect(try world.unread(group, "bob") == Counts(0, 3))
+        let edit = MessageEdit(
+            MessageContent(known: .notice, json: MessageContent.text("never mind").json), mentions: .remove)
+        let _: Message = try world.done {
+            world.engine.edit(notices[0].id, in: group, edit, by: Caller(user: "alice"), completion: $0)
+        }
+        #expect(try world.unread(group, "bob") == Counts(0, 2))
+        try world.delete(notices[1].id, in: group, by: Caller(user: "alice"))
+        #expect(try world.unread(group, "bob") == Counts(0, 1))
+        try world.hide([notices[2].id], in: group, by: "bob")
+        #expect(try world.unread(group, "bob") == Counts(0, 0))
+    }
+
+    @Test("History 15: deleted for oneself and recalled by its sender, in either order, a message is subtracted once")
+    func hiddenAndRecalled() throws {
+        let messages = try (0..<4).map { try sent("\($0)") }
+        #expect(try world.unread(group, "bob") == Counts(4))
+        try world.hide([messages[0].id], in: group, by: "bob")
+        #expect(try world.unread(group, "bob") == Counts(3))
+        try world.delete(messages[0].id, in: group, by: Caller(user: "alice"))
+        #expect(try world.unread(group, "bob") == Counts(3))
+        try world.delete(messages[1].id, in: group, by: Caller(user: "alice"))
+        #expect(try world.unread(group, "bob") == Counts(2))
+        try world.hide([messages[1].id], in: group, by: "bob")
+        #expect(try world.unread(group, "bob") == Counts(2))
+        // A range over all four, and then over them once more.
+        try world.delete(DeleteRange(from: .seq(1), to: .seq(4)), of: group)
+        #expect(try world.unread(group, "bob") == Counts(1))
+        try world.delete(.all, of: group)
+        #expect(try world.unread(group, "bob") == Counts(0))
+    }
+
+    @Test("History 19: a retry after retention removed the message is answered and sends no second one, for 180 days")
+    func retryAfterRetention() async throws {
+        let message = try sent("once")
+        try world.send("later", to: group, by: "alice")
+        try world.set { $0.retention = .days(1) }
+        world.clock.advance(by: 3 * 86_400)
+        #expect(try await world.engine.expire() == 1)
+        try world.send("today", to: group, by: "bob")
+        func retry() throws -> SendResult { try world.send(message, to: group, by: "alice") }
+        #expect(try retry().outcome == .duplicate, "hidden, and its row is there yet")
+        try await world.engine.sweep()
+        let answer = try retry()
+        #expect(answer.outcome == .duplicate)
+        #expect(answer.position?.seq == 1)
+        #expect(try world.page(of: group, by: "bob").texts == ["today"])
+        // Somebody else with its id, or another text under it.
+        #expect(refusal { try world.send(message, to: group, by: "bob") }?.code == .conflict)
+        #expect(
+            refusal { try world.send(world.submission("other", id: message.id), to: group, by: "alice") }?.code
+                == .conflict)
+        world.clock.advance(by: 176 * 86_400)
+        try await world.engine.forget()
+        #expect(try retry().outcome == .duplicate)
+        world.clock.advance(by: 2 * 86_400)
+        try await world.engine.forget()
+        let number = try #require(try world.store.read { try $0.conversation(group)?.number })
+        #expect(try world.store.read { try $0.key(message.id, in: number) } == nil)
+    }
+
+    @Test("History 19: the same where a hole's rows were removed before the floor took the hole in")
+    func retryInsideAbsorbedHole() async throws {
+        let early = try sent("early")
+        world.clock.advance(by: 86_400)
+        let holed = try (0..<3).map { try sent("\($0)") }
+        try world.delete(DeleteRange(from: .seq(2), to: .seq(5)), of: group)
+        try world.change { [group] in while try $0.sweep(group, limit: 100).hasMore {} }
+        try world.set { $0.retention = .days(1) }
+        world.clock.advance(by: 10 * 3_600)
+        #expect(try await world.engine.expire() == 1)
+        #expect(try world.head(group, "bob").state.firstSeq == 5)
+        for message in holed + [early] {
+            #expect(try world.send(message, to: group, by: "alice").outcome == .duplicate)
+        }
+        #expect(try world.head(group, "bob").state.head == 4)
+    }
+
+    @Test("History 20: the original send comes again after an edit or a recall, and is a duplicate that undoes nothing")
+    func retryAfterChange() throws {
+        let message = try sent("helo")
+        try world.edit(message.id, in: group, "hello", by: Caller(user: "alice"))
+        #expect(try world.send(message, to: group, by: "alice").outcome == .duplicate)
+        #expect(try world.page(of: group, by: "bob").texts == ["hello"])
+        try world.delete(message.id, in: group, by: Caller(user: "alice"))
+        let answer = try world.send(message, to: group, by: "alice")
+        #expect(answer.outcome == .duplicate)
+        #expect(answer.position?.seq == 1)
+        let page = try world.page(of: group, by: "bob")
+        #expect(page.messages.map(\.isDeleted) == [true])
+        #expect(page.state.head == 1)
+    }
+
+    @Test("History 24: recalls above a position nobody moved leave unread exact")
+    func manyRecalls() throws {
+        let count = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] == nil ? 3_000 : 50_000
+        try world.fill(group, count, by: "alice")
+        let ids = (1...count).map { MessageID(high: 0x7000, low: 0x8000_0000_0000_0000 | UInt64($0)) }
+        for start in stride(from: 0, to: count, by: 100) where start / 100 % 3 != 0 {
+            try world.delete(Array(ids[start..<min(start + 100, count)]), in: group, by: Caller(user: "alice"))
+        }
+        let left = (0..<count).count { $0 / 100 % 3 == 0 }
+        #expect(try world.unread(group, "bob") == Counts(Int64(left)))
+        try world.read(group, to: 50, by: "bob")
+        #expect(try world.unread(group, "bob") == Counts(Int64(left - 50)))
+        try world.read(group, to: 150, by: "bob")
+        let first = try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob")
+        #expect(first.seqs == [301])
+    }
+}
+
+extension LogChange {
+    var text: String? {
+        if case .message(let message) = self { return message.text ?? "" }
+        return nil
+    }
+}
+
+extension Device {
+    /// The changes it heard of, with what they are about.
+    var changes: [LogChange] {
+        get throws {
+            try events.compactMap { event in
+                if case .changed(_, _, let change) = event { return change }
+                return nil
+            }
+        }
+    }
+
+    /// The bare heads it heard.
+    var heads: [(seq: Seq, rev: Int64)] {
+        get throws {
+            try events.compactMap { event in
+                if case .head(_, _, let seq, _, let rev, _) = event { return (seq, rev) }
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+// What everybody gets of the engine, by every door, against what the plain list says.
+
+extension ChangeProgram {
+    /// What differs first, in words.
+    func difference() throws -> String? {
+        let stored = try world.store.read { reader in
+            let row = try reader.conversation(log)
+            return Set(
+                try (row?.head ?? 0) > 0
+                    ? reader.messages(
+                        in: row?.number ?? 0, 1...plain.head, newestFirst: false, limit: .max, filter: .all,
+                        reader: "root"
+                    ).map(\.seq) : [])
+        }
+        for user in Self.everyone {
+            if let found = try difference(for: user, stored) { return "\(user): \(found)" }
+        }
+        return nil
+    }
+
+    private func difference(for user: UserID, _ stored: Set<Seq>) throws -> String? {
+        guard plain.maySee(user) else { return try closedDoors(user) }
+        let visible = plain.visible(to: user)
+        let messages = try history(of: user)
+        let numbers = plain.numbers
+        if messages.map(\.seq) != visible.map(\.seq) {
+            return "sees \(messages.map(\.seq)), expected \(visible.map(\.seq))"
+        }
+        for (message, entry) in zip(messages, visible) {
+            if let found = difference(message, entry, numbers, stored) { return "message \(entry.seq): \(found)" }
+        }
+        return try state(of: user, visible) ?? pages(of: user, visible) ?? single(user, messages)
+            ?? counts(of: user, visible) ?? actions(of: user, visible)
+    }
+
+    /// Who never was a member learns nothing.
+    private func closedDoors(_ user: UserID) throws -> String? {
+        let doors: [() throws -> Void] = [
+            { _ = try self.world.page(of: self.log, by: user) },
+            { _ = try self.world.head(self.log, user) },
+            { _ = try self.world.engine.actions(on: nil, in: self.log, after: nil, limit: 10, by: Caller(user: user)) },
+        ]
+        for (index, door) in doors.enumerated() {
+            do {
+                try door()
+                return "door \(index) is open"
+            } catch let error as ChatError where error.code == .unknownConversation {
+                continue
+            }
+        }
+        return nil
+    }
+
+    private func difference(
+        _ message: Message, _ entry: PlainLog.Entry, _ numbers: [Int64], _ stored: Set<Seq>
+    ) -> String? {
+        if message.id != entry.id || message.sender != entry.sender || message.type != entry.type
+            || message.timetoken != entry.time
+        {
+            return "is another"
+        }
+        if message.n != numbers[Int(entry.seq) - 1] { return "has the number \(message.n)" }
+        if message.isDeleted != entry.isStub { return "isDeleted \(message.isDeleted)" }
+        if (message.text ?? "") != entry.text { return "says \(message.text ?? "nothing"), expected \(entry.text)" }
+        if message.attributes.mentions != entry.mentions || message.attributes.customType != entry.customType {
+            return "attributes \(message.attributes)"
+        }
+        if (message.editedAt != nil) != entry.isEdited { return "editedAt" }
+        if message.thread != entry.thread { return "thread \(String(describing: message.thread))" }
+        let found = Dictionary(uniqueKeysWithValues: message.actions.map { ($0.value, ($0.count, $0.senders)) })
+        let expected = Dictionary(grouping: entry.reactions, by: \.value).mapValues { $0.map(\.user) }
+        if found.mapValues(\.1) != expected || !found.values.allSatisfy({ Int($0.0) == $0.1.count }) {
+            return "actions \(found), expected \(expected)"
+        }
+        // Replies in a range that was deleted are counted out as their rows are removed.
+        let replies = plain.entries.filter {
+            $0.thread == entry.id && !$0.isStub && (!$0.isGone || stored.contains($0.seq))
+        }
+        if Int(message.replies?.count ?? 0) != replies.count {
+            return "\(String(describing: message.replies)), expected \(replies.count) replies"
+        }
+        if let last = replies.last, !replies.contains(where: \.isGone), message.replies?.lastReplyAt != last.time {
+            return "the last reply is of \(String(describing: message.replies)), expected \(last.time)"
+        }
+        return nil
+    }
+
+    private func state(of user: UserID, _ visible: [PlainLog.Entry]) throws -> String? {
+        let head = try world.engine.head(of: log, by: caller(user))
+        var last = plain.readerHead(user)
+        if plain.kind == .community, !plain.isMember(user) {
+            // They left at a time: what is gone right above it may be taken for before it.
+            while last < head.state.head, plain.entries[Int(last)].isGone { last += 1 }
+        }
+        if head.state.head != last || head.state.firstSeq != visible.first?.seq ?? last + 1 {
+            return "head \(head.state), expected \(visible.first?.seq ?? last + 1)...\(last)"
+        }
+        if head.lastMessage?.seq != visible.last?.seq { return "the last message is \(head.lastMessage?.seq ?? 0)" }
+        let unread = plain.unread(user)
+        if head.unread != unread.count { return "unread \(head.unread), expected \(unread.map(\.seq))" }
+        let person = plain.people[user]
+        if head.readSeq < person?.read ?? 0 { return "readSeq went back to \(head.readSeq)" }
+        let mentions = plain.unreadMentions(user, above: head.readSeq)
+        if head.mentions != mentions { return "mentions \(head.mentions), expected \(mentions)" }
+        if plain.kind != .room, person?.isMember == true {
+            let page = try self.page(HistoryQuery(.around(.firstUnread, before: 0, after: 0)), user)
+            if page.seqs != unread.prefix(1).map(\.seq) { return "first unread \(page.seqs)" }
+        }
+        return nil
+    }
+
+    // MARK: Pages
+
+    private func page(_ query: HistoryQuery, _ user: UserID) throws -> LogPage {
+        try world.engine.history(of: log, query, by: caller(user))
+    }
+
+    private func history(of user: UserID) throws -> [Message] {
+        var messages: [Message] = []
+        var anchor: Anchor? = .earliest
+        while let next = anchor {
+            let page = try self.page(HistoryQuery(next, limit: 100, sort: .oldestFirst), user)
+            messages += page.messages
+            anchor = page.newer.map { .cursor($0) }
+        }
+        return messages
+    }
+
+    private func randomFilter() -> MessageFilter {
+        random.pick([
+            .all, .all, .types([.image, .notice]), .hasMedia, .init(excludedTypes: [.text]), .customTypes(["a"]),
+            .customTypes([nil, "b"]), .senders(["alice", "dave"]), .mentionsMe,
+            .thread(plain.entries.randomElement(using: &random)?.thread ?? world.newID()),
+        ])
+    }
+
+    private func pages(of user: UserID, _ visible: [PlainLog.Entry]) throws -> String? {
+        for isNewer in [true, false] {
+            let filter = randomFilter()
+            let wanted = visible.filter { plain.matches($0, filter, user) }.map(\.seq)
+            let found = try walk(
+                isNewer ? .earliest : .latest, isNewer, filter, of: user, visible)
+            if found != (isNewer ? wanted : wanted.reversed()) {
+                return "walk \(isNewer ? "newer" : "older") \(filter): \(found), expected \(wanted)"
+            }
+        }
+        let (a, b) = (Seq(random.below(Int(plain.head) + 2)) + 1, Seq(random.below(Int(plain.head) + 2)) + 1)
+        let filter = randomFilter()
+        let wanted = visible.filter { $0.seq >= min(a, b) && $0.seq < max(a, b) && plain.matches($0, filter, user) }
+            .map(\.seq)
+        let between = try walk(.between(.seq(min(a, b)), .seq(max(a, b))), true, filter, of: user, visible)
+        if between != wanted {
+            return "between \(min(a, b)) and \(max(a, b)) \(filter): \(between), expected \(wanted)"
+        }
+        let backward = try walk(
+            .backward(from: .seq(max(a, b)), downTo: .seq(min(a, b))), false, filter, of: user, visible)
+        if backward != wanted.reversed() {
+            return "backward from \(max(a, b)) to \(min(a, b)) \(filter): \(backward), expected \(wanted)"
+        }
+        return nil
+    }
+
+    /// Page after page to the end; each says what it looked at, and the next begins there.
+    private func walk(
+        _ start: Anchor, _ isNewer: Bool, _ filter: MessageFilter, of user: UserID, _ visible: [PlainLog.Entry]
+    ) throws -> [Seq] {
+        let shown = Set(visible.map(\.seq))
+        var found: [Seq] = []
+        var edge: Seq?
+        var anchor: Anchor? = start
+        var pages = 0
+        while let next = anchor {
+            let limit = random.pick([1, 2, 5, 100])
+            let page = try self.page(
+                HistoryQuery(
+                    next, limit: limit, sort: isNewer ? .oldestFirst : .newestFirst, filter: pages == 0 ? filter : .all),
+                user)
+            let (lower, upper) = (page.coverage.lower, page.coverage.upper)
+            if let edge, edge != (isNewer ? lower : upper) {
+                throw Violation(description: "pages do not touch: \(start)")
+            }
+            if lower <= upper {
+                let voids = (lower...upper).filter { !shown.contains($0) }
+                if voids != (lower...upper).filter({ page.coverage.voids.contains($0) }) {
+                    throw Violation(description: "voids \(page.coverage) of \(start), expected \(voids)")
+                }
+            }
+            edge = isNewer ? upper + 1 : lower - 1
+            found += page.seqs
+            anchor = (isNewer ? page.newer : page.older).map { .cursor($0) }
+            pages += 1
+            if pages > plain.entries.count + 3 { throw Violation(description: "a walk from \(start) does not end") }
+        }
+        return found
+    }
+
+    // MARK: One by one
+
+    private func single(_ user: UserID, _ messages: [Message]) throws -> String? {
+        for _ in 0..<min(3, plain.entries.count) {
+            let entry = random.pick(plain.entries)
+            let expected = messages.first { $0.id == entry.id }
+            var found: Message?
+            do {
+                found = try world.engine.message(entry.id, in: log, by: caller(user))
+            } catch let error as ChatError where error.code == .unknownMessage {
+                found = nil
+            }
+            if found != expected { return "message \(entry.seq) by its id is \(String(describing: found))" }
+            let refreshed = try world.engine.refresh([MessageReference(entry.id, in: log)], by: caller(user))
+            if (try? refreshed.first?.result.get()) != expected.flatMap({ $0.isDeleted ? nil : $0 }) {
+                return "message \(entry.seq) refreshed is \(refreshed)"
+            }
+        }
+        return nil
+    }
+
+    private func counts(of user: UserID, _ visible: [PlainLog.Entry]) throws -> String? {
+        guard let entry = plain.entries.randomElement(using: &random) else { return nil }
+        let time = Timetoken(rawValue: entry.time.rawValue + UInt64(random.below(2)))
+        let found = try world.engine.counts(since: [(log, time)], by: caller(user)).first?.count.get() ?? -1
+        let expected = visible.count { $0.time >= time && !$0.isStub }
+        return found == expected ? nil : "counts \(found) since \(entry.seq), expected \(expected)"
+    }
+
+    private func actions(of user: UserID, _ visible: [PlainLog.Entry]) throws -> String? {
+        func all(_ id: MessageID?) throws -> [PlainLog.Reaction] {
+            var found: [PlainLog.Reaction] = []
+            var after: Timetoken?
+            repeat {
+                let some = try world.engine.actions(
+                    on: id, in: log, after: after, limit: random.pick([1, 3, 100]), by: caller(user))
+                found += some.actions.map { .init(user: $0.sender, value: $0.value, time: $0.timetoken) }
+                after = some.next
+            } while after != nil
+            return found
+        }
+        let expected = visible.flatMap(\.reactions).sorted { $0.time < $1.time }
+        if case let found = try all(nil), found != expected { return "actions \(found), expected \(expected)" }
+        guard let entry = visible.randomElement(using: &random) else { return nil }
+        let found = try all(entry.id)
+        return found == entry.reactions ? nil : "actions \(found) on \(entry.seq), expected \(entry.reactions)"
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import Testing
+
+/// Random programs of everything that can be done to a conversation, against a plain list.
+///
+/// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
+@Suite("Changes of random programs")
+struct ChangeSearchTests {
+    @Test("History, counts, actions and sync are what a plain list says, whatever was changed, hidden or removed")
+    func search() async throws {
+        for seed in Seeds.count(200) {
+            let program = try ChangeProgram(seed: seed)
+            guard try await !fails(program, seed) else { return }
+        }
+    }
+
+    @Test("The same on SQLite, whose file holds together after every program")
+    func searchOnSQLite() async throws {
+        for seed in Seeds.count(200) where seed % 8 == 1 || Seeds.isReplay {
+            let shared = URL(filePath: "/dev/shm", directoryHint: .isDirectory)
+            let parent =
+                FileManager.default.isWritableFile(atPath: shared.path)
+                ? shared : FileManager.default.temporaryDirectory
+            let folder = parent.appending(component: "scrollback-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let store = try SQLiteStore(directory: folder)
+            let program = try ChangeProgram(seed: seed, store: store)
+            program.check = { try store.verify { _ in }.first }
+            guard try await !fails(program, seed) else { return }
+            try store.close()
+        }
+    }
+
+    private func fails(_ program: ChangeProgram, _ seed: UInt64) async throws -> Bool {
+        guard let violation = await program.run() else { return false }
+        Issue.record(
+            """
+            \(violation)
+              \(program.steps.joined(separator: "\n  "))
+            Replay: SCROLLBACK_SEED=\(seed) swift test --filter ChangeSearchTests
+            """)
+        return true
+    }
+}
+
+extension ChangeProgram {
+    /// - Returns: what went wrong, in words.
+    func run() async -> String? {
+        do {
+            for number in 1...50 {
+                try await step()
+                guard number % 5 == 0 else { continue }
+                if let found = try difference() ?? syncDifference() ?? check() { return found }
+            }
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Somebody's device comes online, and has what they see.
+    private func syncDifference() throws -> String? {
+        let user = random.pick(Self.users)
+        guard plain.people[user]?.hasBeenMember == true, plain.kind != .room else { return nil }
+        let device = shadows[user] ?? ShadowDevice(world, log, Caller(user: user))
+        shadows[user] = device
+        try device.catchUp()
+        var expected: [Seq: Message] = [:]
+        for entry in plain.visible(to: user) {
+            expected[entry.seq] = try world.engine.message(entry.id, in: log, by: Caller(user: user))
+        }
+        guard device.rows != expected else { return nil }
+        let seqs = Set(device.rows.keys).union(expected.keys).sorted().filter { device.rows[$0] != expected[$0] }
+        return "\(user)'s device differs at \(seqs): has \(seqs.map { device.rows[$0] as Any }), "
+            + "expected \(seqs.map { expected[$0] as Any })"
+    }
+}

@@ -1,0 +1,316 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Edits and deletes")
+struct EditAndDeleteTests {
+    private let group = ConversationID.group("g")
+    private let world: World
+    private let alice = Caller(user: "alice")
+    private let bob = Caller(user: "bob")
+
+    init() throws {
+        world = try World()
+        try world.make(group, members: ["alice", "bob"])
+    }
+
+    private func sent(_ text: String = "hi", replyTo: MessageID? = nil, to id: ConversationID? = nil) throws
+        -> Submission
+    {
+        var submission = world.submission(text)
+        submission.attributes.replyTo = replyTo
+        try world.send(submission, to: id ?? group, by: "alice")
+        return submission
+    }
+
+    private func rev(_ id: ConversationID? = nil) throws -> Int64 {
+        let id = id ?? group
+        return try world.store.read { try $0.conversation(id)?.rev ?? 0 }
+    }
+
+    // MARK: Lists of ids
+
+    @Test("One call deletes 1...100 messages, and an id given twice is deleted once")
+    func lists() throws {
+        let messages = try (0..<101).map { try sent("\($0)") }.map(\.id)
+        for ids in [[], messages] {
+            #expect(refusal { try world.delete(ids, in: group, by: alice) }?.parameter == "ids")
+            #expect(refusal { try world.hide(ids, in: group, by: "alice") }?.parameter == "ids")
+        }
+        #expect(try world.delete([messages[100], messages[100]], in: group, by: alice) == 1)
+        #expect(try world.delete(Array(messages.prefix(100)), in: group, by: alice) == 100)
+        #expect(try world.delete(Array(messages.prefix(100)), in: group, by: alice) == 0)
+        #expect(try rev() == 101)
+        #expect(try world.hide([messages[0], messages[0], world.newID()], in: group, by: "bob") == 1)
+    }
+
+    @Test("A list with one message of somebody else's is refused, and nothing of it is deleted")
+    func allOrNone() throws {
+        let mine = try sent()
+        let theirs = world.submission("bob's")
+        try world.send(theirs, to: group, by: "bob")
+        #expect(refusal { try world.delete([mine.id, theirs.id], in: group, by: alice) }?.code == .forbidden)
+        #expect(try rev() == 0)
+        try world.join(group, "alice", as: .moderator)
+        #expect(try world.delete([mine.id, theirs.id], in: group, by: alice) == 2)
+    }
+
+    // MARK: Threads
+
+    @Test("A thread's first message and its replies go in one call, in whichever order they are named")
+    func threadAtOnce() throws {
+        for isRootFirst in [true, false] {
+            let root = try sent("root")
+            let replies = [try sent("one", replyTo: root.id), try sent("two", replyTo: root.id)]
+            let ids = isRootFirst ? [root.id, replies[0].id] : [replies[0].id, root.id]
+            #expect(try world.delete(ids, in: group, by: alice) == 2)
+            let stub = try world.engine.message(root.id, in: group, by: bob)
+            #expect(stub.isDeleted)
+            #expect(stub.replies?.count == 1, "the other reply is there yet")
+            try world.delete(replies[1].id, in: group, by: alice)
+            #expect(try world.engine.message(root.id, in: group, by: bob).replies == nil)
+        }
+    }
+
+    @Test("The last reply's time is that of the newest reply that is left, whatever went by ranges before it")
+    func lastReply() throws {
+        let root = try sent("root")
+        var replies: [Message] = []
+        for number in 0..<30 {
+            let reply = try sent("\(number)", replyTo: root.id)
+            replies.append(try world.engine.message(reply.id, in: group, by: alice))
+        }
+        func summary() throws -> ReplySummary? { try world.engine.message(root.id, in: group, by: bob).replies }
+        #expect(try summary() == ReplySummary(count: 30, lastReplyAt: replies[29].timetoken))
+        // More stubs than one look takes in.
+        try world.delete(replies[4..<29].map(\.id), in: group, by: alice)
+        try world.delete(replies[29].id, in: group, by: alice)
+        #expect(try summary() == ReplySummary(count: 4, lastReplyAt: replies[3].timetoken))
+        try world.delete(DeleteRange(from: .id(replies[1].id), to: nil), of: group)
+        try world.change { [group] in while try $0.sweep(group, limit: 2).hasMore {} }
+        #expect(try summary() == ReplySummary(count: 1, lastReplyAt: replies[0].timetoken))
+    }
+
+    @Test("A reply to a reply is in the thread of the first, and so is one to a stub")
+    func nested() throws {
+        let root = try sent("root")
+        let reply = try sent("reply", replyTo: root.id)
+        try world.delete(root.id, in: group, by: alice)
+        let nested = try sent("nested", replyTo: reply.id)
+        let message = try world.engine.message(nested.id, in: group, by: bob)
+        #expect(message.thread == root.id)
+        let stub = try world.engine.message(root.id, in: group, by: bob)
+        #expect(stub.isDeleted && stub.replies?.count == 2)
+        let page = try world.page(HistoryQuery(filter: .thread(root.id)), of: group, by: "bob")
+        #expect(page.texts == ["nested", "reply"])
+    }
+
+    @Test("In a room, where nobody is a member, replies have threads, and what is one's own is edited and recalled")
+    func room() throws {
+        let room = ConversationID.room("lobby")
+        try world.put(room)
+        let root = try sent("root", to: room)
+        let reply = try sent("reply", replyTo: root.id, to: room)
+        #expect(try world.engine.message(reply.id, in: room, by: bob).thread == root.id)
+        #expect(try world.engine.message(root.id, in: room, by: bob).replies?.count == 1)
+        try world.react("+1", to: root.id, in: room, by: bob)
+        #expect(try world.edit(root.id, in: room, "edited", by: alice).text == "edited")
+        #expect(refusal { try world.edit(root.id, in: room, "bob was here", by: bob) }?.code == .forbidden)
+        #expect(refusal { try world.delete(root.id, in: room, by: bob) }?.code == .forbidden)
+        #expect(try world.delete(root.id, in: room, by: alice).isDeleted)
+        #expect(refusal { try world.hide([reply.id], in: room, by: "bob") }?.code == .notMember)
+        #expect(refusal { try world.clear(room, through: 1, by: "bob") }?.code == .notMember)
+        #expect(try world.delete(.all, of: room) == 1)
+    }
+
+    // MARK: Edits
+
+    @Test("A stub is not edited, and an edit keeps the type")
+    func refusedEdits() throws {
+        let message = try sent()
+        let poll = MessageEdit(MessageContent(known: .poll, json: MessageContent.text("hi").json))
+        #expect(
+            refusal {
+                let _: Message = try world.done {
+                    world.engine.edit(message.id, in: group, poll, by: alice, completion: $0)
+                }
+            }?.parameter == "type")
+        try world.delete(message.id, in: group, by: alice)
+        #expect(refusal { try world.edit(message.id, in: group, "again", by: alice) }?.code == .conflict)
+        #expect(try world.delete(message.id, in: group, by: alice).isDeleted, "deleted already is done")
+        #expect(try rev() == 1)
+    }
+
+    @Test("An edit that comes again after another edit is answered with the message as it is, and does nothing")
+    func editAgain() throws {
+        let message = try sent()
+        let operation = world.newID()
+        func ask() throws -> Message {
+            try world.edit(message.id, in: group, "one", operation: operation, by: alice)
+        }
+        #expect(try ask().text == "one")
+        try world.edit(message.id, in: group, "two", by: alice)
+        #expect(try ask().text == "two")
+        try world.delete(message.id, in: group, by: alice)
+        #expect(try ask().isDeleted)
+        #expect(try rev() == 3)
+        // To whoever can't see it any more it is not shown.
+        try world.clear(group, through: 1, by: "alice")
+        #expect(refusal { _ = try ask() }?.code == .unknownMessage)
+    }
+
+    @Test("An operation id means one thing, of one person, in one conversation")
+    func operations() throws {
+        let other = ConversationID.group("h")
+        try world.make(other, members: ["alice", "bob"])
+        let (message, elsewhere) = (try sent(), try sent(to: other))
+        let operation = world.newID()
+        try world.edit(message.id, in: group, "one", operation: operation, by: alice)
+        #expect(
+            refusal { try world.edit(message.id, in: group, "two", operation: operation, by: alice) }?.code == .conflict
+        )
+        #expect(
+            refusal { try world.react("+1", to: message.id, in: group, operation: operation, by: alice) }?.code
+                == .conflict)
+        #expect(
+            refusal { try world.edit(message.id, in: group, "one", operation: operation, by: bob) }?.code == .conflict)
+        #expect(refusal { try world.delete(.all, of: group, operation: operation) }?.parameter == "operation")
+        #expect(try world.edit(elsewhere.id, in: other, "two", operation: operation, by: alice).text == "two")
+        #expect(try rev() == 1)
+        #expect(try rev(other) == 1)
+    }
+
+    // MARK: Who may
+
+    @Test("Who left hides and clears what they see, and edits, recalls and reacts no more")
+    func whoLeft() throws {
+        let message = try sent()
+        _ = try sent("more")
+        try world.leave(group, "alice")
+        for refused in [
+            refusal { try world.edit(message.id, in: group, "x", by: alice) },
+            refusal { try world.delete(message.id, in: group, by: alice) },
+            refusal { try world.react("+1", to: message.id, in: group, by: alice) },
+        ] { #expect(refused?.code == .notMember) }
+        #expect(try world.hide([message.id], in: group, by: "alice") == 1)
+        #expect(try world.page(of: group, by: "alice").seqs == [2])
+        try world.send("after", to: group, by: "bob")
+        #expect(refusal { try world.clear(group, through: 3, by: "alice") }?.parameter == "seq")
+        #expect(try world.clear(group, through: 2, by: "alice").seq == 2)
+        #expect(try world.page(of: group, by: "alice").seqs == [])
+        #expect(try world.page(of: group, by: "bob").seqs == [3, 2, 1])
+        // Of what came after they are told nothing, not even where it lay.
+        try world.delete(DeleteRange(from: .seq(3), to: nil), of: group)
+        let state = try world.head(group, "alice").state
+        let position = LogPosition(conversation: group, epoch: state.epoch, view: state.view, seq: 2, rev: 0)
+        let sync = try world.engine.syncLogs([position], by: alice)[0].result.get()
+        #expect(sync.changes.isEmpty)
+        #expect(sync.changedThrough == state.rev)
+    }
+
+    @Test("A public channel's readers, who have no row there, hide, clear and react; a private one's others may not")
+    func channels() throws {
+        let city = ConversationID.community("city")
+        let open = ConversationID.community("city", channel: "open")
+        let secret = ConversationID.community("city", channel: "secret")
+        try world.make(city, members: ["alice", "bob"])
+        try world.put(open)
+        try world.put(secret, .init(isPrivate: true, members: ["alice"]))
+        let (one, two) = (try sent("one", to: open), try sent("two", to: open))
+        let hush = try sent("hush", to: secret)
+        #expect(try world.unread(open, "bob") == Counts(2))
+        #expect(try world.hide([one.id], in: open, by: "bob") == 1)
+        #expect(try world.unread(open, "bob") == Counts(1))
+        #expect(try world.page(of: open, by: "bob").seqs == [2])
+        try world.react("+1", to: two.id, in: open, by: bob)
+        #expect(refusal { try world.react("+1", to: one.id, in: open, by: bob) }?.code == .unknownMessage)
+        #expect(try world.clear(open, through: 2, by: "bob").unread == 0)
+        #expect(try world.page(of: open, by: "bob").seqs == [])
+        #expect(try world.page(of: open, by: "alice").seqs == [2, 1])
+        for refused in [
+            refusal { try world.hide([hush.id], in: secret, by: "bob") },
+            refusal { try world.react("+1", to: hush.id, in: secret, by: bob) },
+            refusal { try world.delete(hush.id, in: secret, by: bob) },
+        ] { #expect(refused?.code == .unknownConversation) }
+    }
+
+    @Test("In a direct conversation both change their own, and nobody the other's; in a system one the server does")
+    func directAndSystem() throws {
+        let message = try sent("hi", to: .direct("bob"))
+        #expect(try world.edit(message.id, in: .direct("bob"), "hello", by: alice).conversation == .direct("bob"))
+        #expect(refusal { try world.delete(message.id, in: .direct("alice"), by: bob) }?.code == .forbidden)
+        #expect(try world.react("+1", to: message.id, in: .direct("alice"), by: bob).sender == "bob")
+        #expect(try world.delete(message.id, in: .direct("bob"), by: alice).isDeleted)
+
+        let bill = world.submission("bill")
+        let system = ConversationID.system(to: "alice", from: "billing")
+        try world.send(bill, to: system, by: Caller(user: "billing", isAdmin: true))
+        let mine = ConversationID.system("billing")
+        #expect(refusal { try world.edit(bill.id, in: mine, "free", by: alice) }?.code == .forbidden)
+        #expect(refusal { try world.delete(bill.id, in: mine, by: alice) }?.code == .forbidden)
+        try world.react("+1", to: bill.id, in: mine, by: alice)
+        #expect(try world.hide([bill.id], in: mine, by: "alice") == 1)
+        let billing = Caller(user: "billing", isAdmin: true)
+        #expect(try world.edit(bill.id, in: system, "paid", by: billing).text == "paid")
+        #expect(try world.unread(mine, "alice") == Counts(0))
+    }
+
+    @Test("A deleted conversation takes no change, and one made anew knows nothing of what was asked for before")
+    func madeAnew() throws {
+        let message = try sent()
+        let operation = world.newID()
+        try world.edit(message.id, in: group, "one", operation: operation, by: alice)
+        try world.hide([message.id], in: group, by: "bob")
+        try world.delete(group)
+        for refused in [
+            refusal { try world.edit(message.id, in: group, "two", by: alice) },
+            refusal { try world.delete(message.id, in: group, by: alice) },
+            refusal { try world.hide([message.id], in: group, by: "bob") },
+            refusal { try world.delete(.all, of: group) },
+        ] { #expect(refused?.code == .unknownConversation) }
+        try world.make(group, members: ["alice", "bob"])
+        #expect(try rev() == 0)
+        #expect(
+            refusal { try world.edit(message.id, in: group, "one", operation: operation, by: alice) }?.code
+                == .unknownMessage)
+        #expect(try world.send(message, to: group, by: "alice").outcome == .committed)
+        #expect(try world.page(of: group, by: "bob").seqs == [1], "what he hid was of another log")
+        #expect(try world.unread(group, "bob") == Counts(1))
+        try world.edit(message.id, in: group, "two", operation: operation, by: alice)
+        #expect(try rev() == 1)
+    }
+
+    @Test("Imported replies have threads, and a later edit that mentions somebody is news")
+    func imports() throws {
+        let old = world.clock.now.addingTimeInterval(-86_400)
+        let root = world.said("root", by: "alice", at: old)
+        var reply = world.said("reply", by: "bob", at: old + 1, mentions: .users(["alice"]))
+        reply.submission.attributes.replyTo = root.submission.id
+        try world.importHistory([root, reply], into: group)
+        let message = try world.engine.message(root.submission.id, in: group, by: bob)
+        #expect(message.replies?.count == 1)
+        #expect(message.replies?.lastReplyAt.date == (old + 1))
+        #expect(try world.unread(group, "alice") == Counts(0, 0))
+        try world.edit(root.submission.id, in: group, "root", mentions: .set(.users(["bob"])), by: alice)
+        #expect(try world.unread(group, "bob") == Counts(0, 1))
+        try world.delete(root.submission.id, in: group, by: alice)
+        #expect(try world.unread(group, "bob") == Counts(0, 0))
+        #expect(try world.importHistory([root, reply], into: group).skipped == 2)
+    }
+
+    @Test("What a recall does not take off the counts, by the setting, stays there until it is read")
+    func recallKeepsUnread() throws {
+        try world.set { $0.recallLowersUnread = false }
+        let (one, two) = (try sent(), try sent())
+        try world.delete(one.id, in: group, by: alice)
+        #expect(try world.unread(group, "bob") == Counts(2))
+        try world.set { $0.recallLowersUnread = true }
+        try world.delete(two.id, in: group, by: alice)
+        #expect(try world.unread(group, "bob") == Counts(1))
+        let first = try world.page(.around(.firstUnread, before: 0, after: 0), of: group, by: "bob")
+        #expect(first.messages.map(\.isDeleted) == [true])
+        #expect(first.seqs == [1])
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import ScrollbackModel
+
+/// One conversation as a plain list, with everything that was done to it since: what the engine must agree with.
+///
+/// Written to be read, not to be fast: every question goes through all there is.
+struct PlainLog {
+    struct Reaction: Equatable {
+        var user: UserID
+        var value: String
+        var time: Timetoken
+    }
+
+    struct Entry {
+        var seq: Seq
+        var id: MessageID
+        var time: Timetoken
+        var sender: UserID
+        var type: MessageType
+        var text: String
+        var customType: String?
+        var mentions: Mentions?
+        var counts: Bool
+        var thread: MessageID?
+        var submission: Submission
+        var isEdited = false
+        /// Recalled or deleted by id: a stub is left.
+        var isStub = false
+        /// Gone for everyone, by a range or by retention.
+        var isGone = false
+        var reactions: [Reaction] = []
+    }
+
+    struct Person {
+        /// Places above the first, up to the second.
+        var spans: [(joined: Seq, left: Seq?)] = []
+        var role = Role.member
+        var read: Seq = 0
+        var cleared: Seq = 0
+        var hidden: Set<Seq> = []
+
+        var isMember: Bool { spans.last.map { $0.left == nil } ?? false }
+        var hasBeenMember: Bool { !spans.isEmpty }
+    }
+
+    let kind: ConversationKind
+    var visibility = HistoryVisibility.sinceJoin
+    var entries: [Entry] = []
+    var people: [UserID: Person] = [:]
+
+    var head: Seq { entries.last?.seq ?? 0 }
+
+    /// Whether somebody sees everything without being a member: in a room, or as an administrator.
+    func seesAll(_ user: UserID) -> Bool { kind == .room || user == "root" }
+    func maySee(_ user: UserID) -> Bool { seesAll(user) || people[user]?.hasBeenMember == true }
+    func isMember(_ user: UserID) -> Bool { people[user]?.isMember == true }
+
+    func index(_ id: MessageID) -> Int? { entries.firstIndex { $0.id == id } }
+
+    // MARK: What somebody sees
+
+    func readerHead(_ user: UserID) -> Seq {
+        if seesAll(user) || isMember(user) { return head }
+        return people[user]?.spans.compactMap(\.left).max() ?? 0
+    }
+
+    /// Before what they took out of their own view.
+    func wasShown(_ entry: Entry, to user: UserID) -> Bool {
+        if entry.isGone { return false }
+        if seesAll(user) { return true }
+        guard let person = people[user] else { return false }
+        if visibility == .everything { return person.isMember || entry.seq <= readerHead(user) }
+        return person.spans.contains { entry.seq > $0.joined && entry.seq <= $0.left ?? .max }
+    }
+
+    func sees(_ user: UserID, _ entry: Entry) -> Bool {
+        let person = people[user]
+        return wasShown(entry, to: user) && entry.seq > person?.cleared ?? 0
+            && person?.hidden.contains(entry.seq) != true
+    }
+
+    func visible(to user: UserID) -> [Entry] { entries.filter { sees(user, $0) } }
+
+    // MARK: What somebody counts
+
+    private func isAbove(_ entry: Entry, _ read: Seq, _ person: Person) -> Bool {
+        entry.seq > max(read, person.spans.last?.joined ?? 0, person.cleared)
+    }
+
+    func unread(_ user: UserID) -> [Entry] {
+        guard kind != .room, let person = people[user], person.isMember else { return [] }
+        return entries.filter { entry in
+            isAbove(entry, person.read, person) && entry.counts && !entry.isGone && entry.sender != user
+                && !person.hidden.contains(entry.seq)
+        }
+    }
+
+    /// - Parameter read: sending moves it past one's own where nothing lies between, so the engine says it.
+    func unreadMentions(_ user: UserID, above read: Seq) -> Int {
+        guard kind != .room, let person = people[user], person.isMember else { return 0 }
+        return entries.count { entry in
+            isAbove(entry, read, person) && entry.sender != user && sees(user, entry)
+                && entry.mentions?.includes(user) == true
+        }
+    }
+
+    /// Running numbers, by place.
+    var numbers: [Int64] {
+        var n: Int64 = 0
+        return entries.map { entry in
+            if entry.submission.traits.countsUnread { n += 1 }
+            return n
+        }
+    }
+
+    // MARK: Filters
+
+    func matches(_ entry: Entry, _ filter: MessageFilter, _ reader: UserID) -> Bool {
+        if let types = filter.types, !types.contains(entry.type) { return false }
+        if let types = filter.excludedTypes, types.contains(entry.type) { return false }
+        if let types = filter.customTypes, !types.contains(entry.customType) { return false }
+        if let senders = filter.senders, !senders.contains(entry.sender) { return false }
+        if filter.hasMedia, entry.type != .image, entry.type != .video { return false }
+        if let thread = filter.thread, entry.thread != thread { return false }
+        if filter.mentionsMe, entry.mentions?.includes(reader) != true { return false }
+        return true
+    }
+
+    // MARK: Changes
+
+    mutating func makeStub(at index: Int, lowersUnread: Bool) {
+        entries[index].isStub = true
+        entries[index].text = ""
+        entries[index].customType = nil
+        entries[index].mentions = nil
+        entries[index].reactions = []
+        entries[index].isEdited = false
+        if lowersUnread { entries[index].counts = false }
+    }
+
+    /// Whether somebody may change or delete a message: their own as a member, another's as `others` says.
+    func mayChange(_ entry: Entry, _ user: UserID, others: Role?) -> Bool {
+        if user == "root" { return true }
+        if entry.sender == user { return kind == .room || isMember(user) }
+        guard let others, isMember(user), kind == .group || kind == .community else { return false }
+        return people[user].map { $0.role >= others } ?? false
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import ScrollbackWire
+import Synchronization
+import Testing
+
+/// What changes and the pages after them cost, in steps of SQLite's machine.
+@Suite(.serialized) struct ChangeCostTests {
+    private let group = ConversationID.group("a")
+    private let folder: TemporaryFolder
+    private let store: SQLiteStore
+    private let engine: Engine
+    private let alice = Caller(user: "alice")
+    private let bob = Caller(user: "bob")
+    private let admin = Caller(user: "admin", isAdmin: true)
+    private let count = 3_000
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try SQLiteStore(directory: folder.url)
+        engine = try Engine(store: store, execution: .inline)
+        let _: Bool = try done {
+            engine.putConversation(
+                group, ConversationSettings(members: ["alice", "bob"]), by: admin, completion: $0)
+        }
+        let (log, count) = (group, count)
+        let _: Void = try done { completion in
+            engine.log.submit(
+                { transaction in
+                    guard var row = try transaction.conversation(log) else { return }
+                    for number in 1...count {
+                        row.head += 1
+                        row.n += 1
+                        row.timetoken = transaction.timetoken(after: row.timetoken)
+                        try transaction.store.insert(
+                            MessageRow(
+                                seq: row.head, n: row.n, timetoken: row.timetoken,
+                                id: MessageID(high: 1, low: UInt64(number)), sender: "alice", type: .text,
+                                content: MessageContent.text("hello").json, attributes: .init(), digest: 0),
+                            in: row.number)
+                    }
+                    // So far alice has read what she said.
+                    var alice = try transaction.member("alice", of: row.number)
+                    alice?.readSeq = row.head
+                    alice?.readN = row.n
+                    if let alice { transaction.put(alice) }
+                    try transaction.put(row)
+                }, completion: completion)
+        }
+    }
+
+    private func id(_ number: Int) -> MessageID { MessageID(high: 1, low: UInt64(number)) }
+
+    private func done<Answer: Sendable>(_ body: (@escaping Engine.Completion<Answer>) -> Void) throws -> Answer {
+        let answer = Mutex<Result<Answer, ChatError>?>(nil)
+        let group = DispatchGroup()
+        group.enter()
+        body { result in
+            answer.withLock { $0 = result }
+            group.leave()
+        }
+        group.wait()
+        return try #require(answer.withLock { $0 }).get()
+    }
+
+    private func steps(_ question: () throws -> Void) rethrows -> Int {
+        let before = store.steps
+        try question()
+        return store.steps - before
+    }
+
+    private func react(_ value: String, to number: Int, by caller: Caller) throws -> MessageAction {
+        try done {
+            engine.addAction(to: id(number), in: group, type: "reaction", value: value, by: caller, completion: $0)
+        }
+    }
+
+    @Test func `A page across a hole costs what a page costs, and rows of the hole that are left cost nothing`() throws
+    {
+        func page(_ place: Seq) throws -> Int {
+            try steps {
+                let query = HistoryQuery(.before(.seq(place)), limit: 20)
+                let page = try engine.history(of: group, query, by: bob)
+                #expect(page.messages.count == 20)
+            }
+        }
+        _ = try page(2_900)
+        let plain = try page(2_900)
+        let _: Int64 = try done {
+            engine.delete(DeleteRange(from: .seq(101), to: .seq(2_801)), of: group, by: admin, completion: $0)
+        }
+        #expect(try page(2_810) <= plain + 100)
+        #expect(try page(2_801) <= plain + 100)
+    }
+
+    @Test func `Sync costs what it gives, however many changes came before`() throws {
+        for number in 1...600 { _ = try react("+1", to: number, by: bob) }
+        let state = try engine.head(of: group, by: bob).state
+        func sync(_ rev: Int64, _ expected: Int) throws -> Int {
+            try steps {
+                let position = LogPosition(
+                    conversation: group, epoch: state.epoch, view: state.view, seq: state.head, rev: rev)
+                let answer = try engine.syncLogs([position], by: bob)[0].result.get()
+                #expect(answer.changes.count == expected)
+                #expect(answer.changedThrough == rev + Int64(expected))
+            }
+        }
+        _ = try sync(600, 0)
+        let nothing = try sync(600, 0)
+        let one = try sync(599, 1) - nothing
+        #expect(try sync(590, 10) <= nothing + 10 * one)
+        #expect(try sync(0, 500) <= nothing + 500 * one)
+    }
+
+    @Test func `A change costs the same in a long log, and on a message with many actions`() throws {
+        func edit(_ number: Int) throws -> Int {
+            try steps {
+                let edit = MessageEdit(.text("edited"))
+                let _: Message = try done {
+                    engine.edit(id(number), in: group, edit, by: alice, completion: $0)
+                }
+            }
+        }
+        _ = try edit(1)
+        let plain = try edit(2)
+        for number in 0..<400 { _ = try react("\(number % 5) \(number)", to: 3, by: bob) }
+        #expect(try edit(2_999) <= plain + 50)
+        #expect(try edit(3) <= plain + 50)
+        let first = try steps { _ = try react("+1", to: 4, by: bob) }
+        #expect(try steps { _ = try react("one more", to: 3, by: bob) } <= first + 50)
+        #expect(try store.verify { _ in } == [])
+    }
+
+    @Test func `Where nothing is due, tidying writes nothing`() async throws {
+        _ = try react("+1", to: 1, by: bob)
+        let moved = store.moved
+        try await engine.expire()
+        try await engine.sweep()
+        try await engine.forget()
+        // One look whether there are keys to forget.
+        #expect(store.moved <= moved + 1)
+    }
+}
