@@ -51,6 +51,8 @@ package final class ClientCore: Sendable {
         case readMarked
         /// Applying something showed that a log is behind.
         case behind(LogPosition)
+        /// What the server counts there must be asked for.
+        case learn([ConversationID])
         case unknownLog(ConversationID)
         /// Heads of a window are to be stored, and conversations to be looked at again: steps of the loop to itself.
         case storeHeads([ConversationHead], String, generation: Int)
@@ -160,6 +162,7 @@ package final class ClientCore: Sendable {
     func apply(_ page: LogPage, to id: ConversationID) async throws(ChatError) -> LogOutcome? {
         let outcome = try await apply([.page(id, page)]).first
         if let behind = outcome?.behind { mailbox.post(.behind(behind)) }
+        if outcome?.isOutOfStep == true { mailbox.post(.learn([id])) }
         return outcome
     }
 }

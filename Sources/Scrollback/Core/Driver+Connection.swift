@@ -129,6 +129,7 @@ extension Driver {
         core.setCurrency(isResumed: false, heard: [])
         readsInFlight = []
         learning = []
+        learningAgain = []
         let unanswered = requests.values
         requests = [:]
         for case .reply(let reply) in unanswered {

@@ -74,6 +74,10 @@ extension Driver {
         case .heads(let ids):
             learning.subtract(ids)
             if case .success(let body) = result { await headsCame(body) }
+            // What happened since they were asked for is not in them.
+            let again = learningAgain.intersection(ids)
+            learningAgain.subtract(again)
+            learn(again.sorted())
         }
     }
 
@@ -116,6 +120,7 @@ extension Driver {
     ///
     /// Only streams are told of by themselves.
     func learn(_ ids: [ConversationID]) {
+        learningAgain.formUnion(ids.filter(learning.contains))
         let unknown = ids.filter { !$0.isCommunityItself && !learning.contains($0) }
         guard connection != nil, !unknown.isEmpty else { return }
         learning.formUnion(unknown)

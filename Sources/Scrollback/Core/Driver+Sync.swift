@@ -135,6 +135,7 @@ extension Driver {
             let outcomes = try await core.apply(inputs)
             perform(
                 resume.syncAnswered(batch, behind: outcomes.compactMap(\.behind), now: now, using: &generator))
+            learn(outcomes.filter(\.isOutOfStep).map(\.conversation))
             for outcome in outcomes {
                 guard case .sync(let sync, _) = outcome.input, !outcome.edit.isStale else { continue }
                 for message in sync.page.messages { core.events.send(.message(message)) }

@@ -30,6 +30,8 @@ final class Driver {
     var waiting: [(ClientRequest, ClientCore.Reply<[UInt8]>)] = []
     var readsInFlight: Set<ConversationID> = []
     var learning: Set<ConversationID> = []
+    /// Those of them that must be asked for once more.
+    var learningAgain: Set<ConversationID> = []
     /// Channels and rooms somebody wants to hear in full.
     var subscriptions: [ConversationID: Int] = [:]
     var heard = HeardIDs()
@@ -146,6 +148,7 @@ final class Driver {
             await perform(effects)
             reply(.success(cancellation))
         case .readMarked: await sendReads()
+        case .learn(let ids): learn(ids)
         case .behind(let position):
             perform(resume.needsSync(position))
             await applyReleased()

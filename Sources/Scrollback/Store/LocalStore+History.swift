@@ -89,8 +89,13 @@ extension LocalReader {
         let older = below ?? log.firstSeq - 1
         let newer = above ?? log.head + 1
         guard older < newer, !(older + 1 < newer && log.gaps.intersects((older + 1)...(newer - 1))) else { return nil }
-        // Places that nobody will see may lie between it and the next message.
-        return LocalPlace(newestOlder: older, oldestNewer: max(within ?? older, older) + 1)
+        // Places that nobody will see may lie on both sides of what was said then.
+        let first = try Seq.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT seq FROM message WHERE conversation = ? AND seq > ? ORDER BY seq LIMIT 1"),
+            arguments: [number, older])
+        guard let first, let within, first <= within else { return .between(older) }
+        return LocalPlace(newestOlder: first - 1, oldestNewer: within + 1)
     }
 
     /// Messages at or below a place, to older, as far as `end`; it ends before the first gap.

@@ -82,6 +82,8 @@ package struct LogOutcome: Sendable {
     package var changedGaps: Bool
     /// Whether the log was not known before, or its counts are only nearly right: its head has more to say.
     package var needsHead: Bool
+    /// Whether the counts must be asked for: what they count was changed by more than was told one by one.
+    package var isOutOfStep: Bool
 }
 
 extension LocalWriter {
@@ -127,6 +129,7 @@ extension LocalWriter {
     private func apply(_ input: LogInput, to log: inout OpenLog) throws -> LogOutcome {
         let id = input.conversation
         let gapsBefore = log.state?.gaps
+        let floorBefore = log.state?.firstSeq
         let wasUnknown = log.state == nil
         var edits: [LogEdit] = []
         switch input {
@@ -184,7 +187,8 @@ extension LocalWriter {
             try carryOut(edit, number: log.number)
             log.touch(edit)
         }
-        let isOutOfStep = try countChanges(replaced, input, edits, log)
+        var isOutOfStep = try countChanges(replaced, input, edits, log)
+        if try losesUnread(input, floorBefore, log) { isOutOfStep = true }
         try correctCounts(by: edits.flatMap(\.upserts).filter { gapsBefore?.contains($0.seq) == true }, log)
         let isNearlyRight = try follow(input, edits, log)
         var edit = edits.last ?? LogEdit()
@@ -192,7 +196,8 @@ extension LocalWriter {
         return LogOutcome(
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: gapsBefore != log.state?.gaps,
-            needsHead: wasUnknown || isNearlyRight || isOutOfStep || edits.contains(where: \.erasesEverything))
+            needsHead: wasUnknown || isNearlyRight || isOutOfStep || edits.contains(where: \.erasesEverything),
+            isOutOfStep: isOutOfStep)
     }
 
     private func carryOut(_ edit: LogEdit, number: Int64) throws {
@@ -337,6 +342,16 @@ extension LocalWriter {
         }
         if state != before { try save(state, number: log.number) }
         return isOutOfStep
+    }
+
+    /// Whether messages that were not read went with the floor, and how many only the server knows.
+    private func losesUnread(_ input: LogInput, _ floorBefore: Int64?, _ log: OpenLog) throws -> Bool {
+        // A head has the counts with it.
+        if case .head = input { return false }
+        guard let floorBefore, let floor = log.state?.firstSeq, floor > floorBefore,
+            let state = try reader.readState(log.number)
+        else { return false }
+        return (state.unread > 0 || state.mentions > 0) && state.readSeq < floor - 1
     }
 
     private func count(_ message: Message, number: Int64) throws -> Bool {

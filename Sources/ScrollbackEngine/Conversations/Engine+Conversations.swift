@@ -119,7 +119,7 @@ extension Engine {
         }
         return ConversationHead(
             conversation: row.id.relative(to: user), name: row.name, avatar: row.avatar, state: access.state,
-            unread: unread.messages, mentions: unread.mentions, readSeq: access.member?.readSeq ?? 0,
+            unread: unread.messages, mentions: unread.mentions, readSeq: access.readPosition,
             lastMessage: last, isMuted: access.member?.isMuted ?? false, isPinned: access.member?.isPinned ?? false,
             isMarkedUnread: access.member?.isMarkedUnread ?? false, isMember: access.role != nil,
             userRev: access.member?.userRev ?? 0)

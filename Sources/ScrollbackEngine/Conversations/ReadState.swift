@@ -66,7 +66,7 @@ extension Access {
     package func summary(for user: UserID, in store: any StoreReader) throws -> ReadSummary {
         let unread = try Unread(of: user, self, in: store)
         return ReadSummary(
-            epoch: state.epoch, readSeq: member?.readSeq ?? 0, unread: unread.messages, mentions: unread.mentions,
+            epoch: state.epoch, readSeq: readPosition, unread: unread.messages, mentions: unread.mentions,
             isMarkedUnread: member?.isMarkedUnread ?? false, seq: state.head, n: state.n, rev: state.rev,
             userRev: member?.userRev ?? 0)
     }

@@ -177,7 +177,12 @@ struct PageReader {
     private func place(from first: Timetoken, through last: Timetoken) throws -> Place {
         let newestOlder = try store.lastPlace(in: row) { $0.timetoken < first }
         let newestWithin = try store.lastPlace(in: row) { $0.timetoken <= last }
-        return Place(newestOlder: newestOlder, oldestNewer: newestWithin + 1)
+        guard newestWithin > newestOlder else { return .between(newestOlder) }
+        // Places whose messages are gone may lie below the first that was said then.
+        let first = try store.messages(
+            in: row.number, newestOlder + 1...newestWithin, newestFirst: false, limit: 1, filter: .all, reader: reader
+        ).first
+        return Place(newestOlder: (first?.seq ?? newestWithin) - 1, oldestNewer: newestWithin + 1)
     }
 
     /// The first message that counts and the reader has not read; the newest end where there is none.

@@ -13,7 +13,7 @@ public struct ConversationHead: Hashable, Sendable {
     public var unread: Int64
     /// Messages of others above what the member read that mention them, by name or because everyone is meant.
     public var mentions: Int64
-    /// The newest place the member has read; 0 where they have read nothing.
+    /// The newest place up to which nothing is unread for the member: read, joined after, cleared, or gone; 0 for none.
     public var readSeq: Seq
     /// The newest message the member may see; absent where there is none.
     public var lastMessage: Message?

@@ -3,7 +3,9 @@
 public struct ReadSummary: Hashable, Sendable {
     /// The log that the places are of; a summary of another one means nothing.
     public var epoch: Epoch
-    /// The newest place that was read, 0 for none; of two summaries the higher one holds.
+    /// The newest place up to which nothing is unread: read, joined after, cleared, or gone; 0 for none.
+    ///
+    /// Of two summaries the higher one holds.
     public var readSeq: Seq
     /// Messages that count above what was read, the user's own apart.
     public var unread: Int64

@@ -203,7 +203,10 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
             #expect(answer.status == status, "\(cell.kind) \(cell.action) by \(role): \(answer)")
             switch answer.status {
             case 403: #expect(["forbidden", "not-member"].contains(answer.code), "\(role): \(answer)")
-            case 404: #expect(["unknown-conversation", "unknown-member", "unknown-message"].contains(answer.code), "\(role): \(answer)")
+            case 404:
+                #expect(
+                    ["unknown-conversation", "unknown-member", "unknown-message"].contains(answer.code),
+                    "\(role): \(answer)")
             default: break
             }
         }

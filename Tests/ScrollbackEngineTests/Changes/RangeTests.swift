@@ -102,7 +102,9 @@ struct RangeTests {
         arguments: [false, true])
     func holesJoin(isSwept: Bool) throws {
         try world.fill(group, 30)
-        func sweep() throws { if isSwept { try world.change { [group] in while try $0.sweep(group, limit: 3).hasMore {} } } }
+        func sweep() throws {
+            if isSwept { try world.change { [group] in while try $0.sweep(group, limit: 3).hasMore {} } }
+        }
         #expect(try remove(10, 12) == 2)
         try sweep()
         #expect(try remove(12, 15) == 3)

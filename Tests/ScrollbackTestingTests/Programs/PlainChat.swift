@@ -113,6 +113,20 @@ struct PlainChat {
             && !entry.isStub
     }
 
+    /// Whoever has nothing that counts, and no mention, before their own newest message has read that too.
+    mutating func passOwn(by user: UserID) {
+        let own = entries.count
+        let floor = entries.firstIndex { !$0.isGone } ?? entries.count
+        let position = max(
+            readSeq[user] ?? 0, spans[user]?.last?.joined ?? 0, clearSeq[user] ?? 0, min(floor, own - 1))
+        let between = entries[min(position, own - 1)..<(own - 1)]
+        let isClear = between.allSatisfy { entry in
+            entry.type == .notice
+                && (entry.isStub || entry.sender == user || entry.mentions?.includes(user) != true)
+        }
+        if isClear { readSeq[user] = own }
+    }
+
     func unread(of user: UserID) -> Int {
         entries.indices.count { counts($0, for: user) && entries[$0].type != .notice }
     }

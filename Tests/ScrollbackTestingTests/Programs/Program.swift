@@ -153,10 +153,7 @@ struct Program {
                 id: message.id, sender: user, text: draft.text, type: draft.content.type, customType: draft.customType,
                 mentions: draft.mentions, timetoken: message.timetoken, thread: draft.thread))
         if plain.entries.count != Int(message.seq) { fail("place \(message.seq) for entry \(plain.entries.count)") }
-        // Whoever has nothing unread before their own message has read it too.
-        let before = plain.entries.count - 1
-        let isFirst = (plain.readSeq[user] ?? 0)..<before
-        if isFirst.allSatisfy({ plain.entries[$0].sender == user }) { plain.readSeq[user] = before + 1 }
+        plain.passOwn(by: user)
     }
 
     private mutating func edit(_ user: UserID) async throws {
@@ -164,9 +161,10 @@ struct Program {
         number += 1
         let text = "\(user) edited \(number)"
         let content = try MessageContent(type: plain.entries[index].type, json: MessageContent.text(text).json)
-        let mentions: MessageEdit.Change<Mentions> = [.keep, .remove, .set(.users(["bob"]))]
+        let mentions: MessageEdit.Change<Mentions> =
+            [.keep, .remove, .set(.users(["bob"]))]
             .randomElement(using: &random) ?? .keep
-        _ = try await chat(user).edit(plain.entries[index].id, to: content, mentioning: mentions).delivered()
+        try await done(try await chat(user).edit(plain.entries[index].id, to: content, mentioning: mentions))
         plain.entries[index].text = text
         switch mentions {
         case .keep: break
@@ -176,9 +174,20 @@ struct Program {
         trace.append("edit \(index + 1)")
     }
 
+    /// Waits until a change was made; of a message that is not on the device nothing more is told.
+    private func done(_ change: Sending) async throws {
+        for await state in change.states {
+            switch state {
+            case .sent, .gone: return
+            case .failed(let error): throw error
+            case .stored, .sending, .waiting: continue
+            }
+        }
+    }
+
     private mutating func recall(_ user: UserID) async throws {
         guard let index = entry(of: user, visibleTo: user) else { return }
-        _ = try await chat(user).recall(plain.entries[index].id).delivered()
+        try await done(try await chat(user).recall(plain.entries[index].id))
         plain.entries[index].isStub = true
         plain.entries[index].reactions = []
         trace.append("recall \(index + 1)")
@@ -188,7 +197,7 @@ struct Program {
         let indexes = Set((0..<number(1...3)).compactMap { _ in entry(visibleTo: user) })
         guard !indexes.isEmpty else { return }
         let sending = try await chat(user).delete(indexes.map { plain.entries[$0].id }, for: .me)
-        for await state in sending.states where [.gone].contains(state) { break }
+        try await done(sending)
         for index in indexes { plain.entries[index].hiddenFor.insert(user) }
         trace.append("\(user) hides \(indexes.map { $0 + 1 }.sorted())")
     }
@@ -198,10 +207,10 @@ struct Program {
         let value = ["👍", "🎉"].randomElement(using: &random) ?? "👍"
         let entry = plain.entries[index]
         if let own = entry.reactions.firstIndex(where: { $0.user == user && $0.value == value }) {
-            _ = try await chat(user).unreact(value, from: entry.id).delivered()
+            try await done(try await chat(user).unreact(value, from: entry.id))
             plain.entries[index].reactions.remove(at: own)
         } else {
-            _ = try await chat(user).react(value, to: entry.id).delivered()
+            try await done(try await chat(user).react(value, to: entry.id))
             plain.entries[index].reactions.append((user, value))
         }
         trace.append("\(user) reacts to \(index + 1)")
@@ -210,7 +219,7 @@ struct Program {
     /// The owner deletes somebody's message.
     private mutating func moderate() async throws {
         guard plain.isMember("alice"), let index = entry(visibleTo: "alice") else { return }
-        _ = try await chat("alice").delete(plain.entries[index].id, for: .everyone).delivered()
+        try await done(try await chat("alice").delete(plain.entries[index].id, for: .everyone))
         plain.entries[index].isStub = true
         plain.entries[index].reactions = []
         trace.append("alice deletes \(index + 1)")
@@ -317,15 +326,33 @@ struct Program {
             let recent = try await client.conversation(Self.group).recent()
             guard let recent else { return plain.entries.isEmpty || wanted.isEmpty }
             let last = try await client.conversation(Self.group).history(.latest, limit: 1, from: .local).messages
+            guard try await isCurrent(client, wanted) else { return false }
             return recent.unread == Int64(plain.unread(of: user)) && recent.mentions == Int64(plain.mentions(of: user))
                 && last.first.map { shows($0, wanted.last) } ?? wanted.isEmpty
         }
         if !isThere {
             let recent = try await client.conversation(Self.group).recent()
+            let truth = try world.truth(of: Self.group, for: user)
             fail(
-                "\(user) has unread \(recent?.unread ?? -1) and mentions \(recent?.mentions ?? -1), not "
-                    + "\(plain.unread(of: user)) and \(plain.mentions(of: user)); newest \(wanted.last.map { $0 + 1 } ?? 0)")
+                "\(client === laptop ? "laptop " : "")(server \(truth?.unread ?? -1), \(truth?.mentions ?? -1); model read \(plain.readSeq[user] ?? 0)) \(user) has unread \(recent?.unread ?? -1) and mentions \(recent?.mentions ?? -1), not "
+                    + "\(plain.unread(of: user)) and \(plain.mentions(of: user)); newest \(wanted.last.map { $0 + 1 } ?? 0)"
+            )
         }
+    }
+
+    /// Whether what a device has of the group is as it is now.
+    private func isCurrent(_ client: ChatClient, _ wanted: [Int]) async throws -> Bool {
+        for start in stride(from: 0, to: plain.entries.count, by: 20) {
+            let indexes = start..<min(start + 20, plain.entries.count)
+            let found = try await client.conversation(Self.group).localMessages(indexes.map { plain.entries[$0].id })
+                .found
+            for message in found {
+                guard let index = plain.index(of: message.id), wanted.contains(index), shows(message, index) else {
+                    return false
+                }
+            }
+        }
+        return true
     }
 
     /// Whether a message is an entry, as it is now.
@@ -421,7 +448,9 @@ struct Program {
                 let pager = client.conversation(Self.group).pager(limit: number(1...9), sort: .newestFirst)
                 while pager.hasNext { newest += try await pager.next() }
                 var oldest: [Message] = []
-                for try await message in client.conversation(Self.group).messages(from: .earliest) { oldest.append(message) }
+                for try await message in client.conversation(Self.group).messages(from: .earliest) {
+                    oldest.append(message)
+                }
                 for (name, found) in [("pager", Array(newest.reversed())), ("sequence", oldest)]
                 where found.count != wanted.count || !zip(found, wanted).allSatisfy({ shows($0, $1) }) {
                     fail(
