@@ -18,7 +18,8 @@ import Testing
         ("/v1/users/bob/tokens", "DELETE"),
         ("/v1/conversations", "GET, HEAD"), ("/v1/conversations/group:crew", "DELETE, GET, HEAD, PUT"),
         ("/v1/conversations/group:crew/messages", "GET, HEAD, POST"), ("/v1/connect", "GET, HEAD"),
-        ("/healthz", "GET, HEAD"),
+        ("/healthz", "GET, HEAD"), ("/v1/search", "GET, HEAD"),
+        ("/v1/conversations/group:crew/search", "GET, HEAD"),
     ])
     func `A method that a path does not have is 405 and says which there are`(path: String, allowed: String)
         async throws
