@@ -53,7 +53,8 @@ let package = Package(
         .target(
             name: "Scrollback",
             dependencies: [
-                "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords", "StoreFiles",
+                "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords",
+                "StoreFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -196,7 +197,8 @@ let package = Package(
         .testTarget(
             name: "ScrollbackTests",
             dependencies: [
-                "ContractRows", "Scrollback", "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync", "ScrollbackWords",
+                "ContractRows", "Scrollback", "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync",
+                "ScrollbackWords",
             ],
             swiftSettings: strict),
         .testTarget(

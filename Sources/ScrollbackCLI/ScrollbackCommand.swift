@@ -25,7 +25,8 @@ struct ScrollbackCommand: AsyncParsableCommand {
             """,
         version: Server.version,
         subcommands: [
-            Serve.self, Token.self, Import.self, Export.self, Send.self, History.self, Search.self, Recents.self, Read.self,
+            Serve.self, Token.self, Import.self, Export.self, Send.self, History.self, Search.self, Recents.self,
+            Read.self,
             Listen.self, Chat.self, Backup.self, Restore.self, Verify.self,
             Doctor.self,
         ])

@@ -34,7 +34,8 @@ package final class Engine: Sendable {
         self.permissions = permissions
         self.clock = clock
         log = try Log(
-            store: store, execution: execution, clock: clock, publish: { [store, index] events in
+            store: store, execution: execution, clock: clock,
+            publish: { [store, index] events in
                 hub.publish(events)
                 let changed = Set(events.compactMap(\.changedConversation))
                 if !changed.isEmpty, let moved = try? store.moved { index.committed(changed, moved: moved) }

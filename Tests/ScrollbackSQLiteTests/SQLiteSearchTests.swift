@@ -110,7 +110,9 @@ import Testing
         change(engine)
         try fill(search)
         let row = try #require(try store.read { try $0.conversation(group) })
-        #expect(try search.progress(of: number) == SearchProgress(epoch: row.epoch(in: store.generation), seq: 1200, rev: row.rev))
+        #expect(
+            try search.progress(of: number)
+                == SearchProgress(epoch: row.epoch(in: store.generation), seq: 1200, rev: row.rev))
         #expect(try find("edited", search, in: [number]).map(\.seq) == [7])
         #expect(try find("hello", search, in: [number]).map(\.seq) == newestFirst([1...6, 9...99, 900...1200]))
         // Once more, all of it indexed before.
@@ -202,7 +204,9 @@ import Testing
             say("tide \(number)", number, engine)
             let page = try await search(SearchQuery("tide", in: group, limit: 1), engine, by: "alice")
             #expect(page.hits.map(\.text) == ["tide \(number)"] && !page.isIndexing)
-            engine.edit(id(number), in: group, MessageEdit(.text("ebb \(number)")), by: Caller(user: "alice")) { _ = $0 }
+            engine.edit(id(number), in: group, MessageEdit(.text("ebb \(number)")), by: Caller(user: "alice")) {
+                _ = $0
+            }
             #expect(try await search(SearchQuery("ebb \(number)"), engine, by: "alice").hits.count == 1)
             #expect(try await search(SearchQuery("tide"), engine, by: "alice").hits.isEmpty)
         }

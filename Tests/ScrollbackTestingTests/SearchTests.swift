@@ -30,7 +30,8 @@ struct SearchTests {
         let first = try await alice.search("tide", limit: 30)
         #expect(texts(first) == (11...40).reversed().map { "tide \($0)" } && first.shortfall == nil)
         let next = try #require(first.next)
-        #expect(texts(try await alice.search("tide", limit: 30, after: next)) == (1...10).reversed().map { "tide \($0)" })
+        #expect(
+            texts(try await alice.search("tide", limit: 30, after: next)) == (1...10).reversed().map { "tide \($0)" })
         #expect(try await alice.verifyIntegrity() == [])
 
         world.goOffline("alice")

@@ -115,7 +115,8 @@ struct ToleranceTests {
     /// Where what is required elsewhere may be left out.
     private static let optionalThere: Set<String> = [
         "event-message.conversation", "event-transient.conversation", "event-resync-one.conversation",
-        "server-error.ref", "client-actions.id", "client-search-on.conversation", "event-head-floor.firstSeq", "client-edit.edit.type",
+        "server-error.ref", "client-actions.id", "client-search-on.conversation", "event-head-floor.firstSeq",
+        "client-edit.edit.type",
         "result-refresh.notMatched.error.type", "result-counts.errors.group:x.type",
         "problem.type", "log-sync-refused.error.type",
     ]

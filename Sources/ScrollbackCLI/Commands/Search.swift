@@ -33,7 +33,8 @@ struct Search: AsyncParsableCommand {
     @Option(help: "How many, 1...100.")
     var limit = 20
 
-    @Option(help: "Where: on the server (remote), on this device (local), or on the server if it can be reached (merged).")
+    @Option(
+        help: "On the server (remote), this device (local), or the server if it can be reached (merged).")
     var source = History.Source.remote
 
     @Option(help: "A directory for the client's store, which lasts between calls; local and merged need it.")
@@ -65,7 +66,9 @@ struct Search: AsyncParsableCommand {
             for hit in page.hits { show(hit) }
             if let shortfall = page.shortfall { Output.error("not whole: \(shortfall.message)") }
             if page.isIndexing { Output.error("not whole: the server is still indexing, search again later") }
-            if page.next != nil, !connection.json { Output.error("there are more: raise --limit, or look for more words") }
+            if page.next != nil, !connection.json {
+                Output.error("there are more: raise --limit")
+            }
         }
     }
 

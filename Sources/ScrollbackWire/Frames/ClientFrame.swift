@@ -122,7 +122,8 @@ package struct RequestError: Error {
 
 extension ClientRequest {
     static let names: Set<String> = [
-        "send", "history", "read", "edit", "delete", "action", "removeAction", "actions", "clear", "fetch", "counts", "search",
+        "send", "history", "read", "edit", "delete", "action", "removeAction", "actions", "clear", "fetch", "counts",
+        "search",
         "refresh", "sync", "subscribe", "unsubscribe", "users", "activity", "token", "ping",
     ]
 

@@ -42,7 +42,8 @@ extension SearchCursor {
 
     /// FNV-1a of what a cursor goes with.
     private static func sum(_ query: SearchQuery, _ origin: SearchOrigin) -> UInt64 {
-        let text = "\(origin.rawValue)\u{0}\(query.sort.rawValue)\u{0}\(query.conversation?.description ?? "")\u{0}\(query.text)"
+        let text =
+            "\(origin.rawValue)\u{0}\(query.sort.rawValue)\u{0}\(query.conversation?.description ?? "")\u{0}\(query.text)"
         return text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 }
