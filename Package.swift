@@ -163,7 +163,8 @@ let package = Package(
         .testTarget(
             name: "ScrollbackEngineTests",
             dependencies: [
-                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackWire", "StoreConformance",
+                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackWire", "ScrollbackWords",
+                "StoreConformance",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -35,10 +35,10 @@ package final class Engine: Sendable {
         self.clock = clock
         log = try Log(
             store: store, execution: execution, clock: clock,
-            publish: { [store, index] events in
+            publish: { [index] events, commit in
                 hub.publish(events)
                 let changed = Set(events.compactMap(\.changedConversation))
-                if !changed.isEmpty, let moved = try? store.moved { index.committed(changed, moved: moved) }
+                if !changed.isEmpty { index.committed(changed, moved: commit) }
             }, observe: observe)
     }
 

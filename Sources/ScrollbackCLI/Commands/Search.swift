@@ -13,7 +13,7 @@ struct Search: AsyncParsableCommand {
 
             With the demo community of `scrollback serve --demo`:
               scrollback search 'tide quay' --as alice
-              scrollback search regatta --as mei --in community:harbour/general --sort best --limit 5
+              scrollback search regatta --as mei --in community:harbour/general --sort best
             """)
 
     @Argument(help: "What to look for, 1...256 bytes.")

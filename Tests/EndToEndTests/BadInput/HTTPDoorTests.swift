@@ -17,7 +17,7 @@ import Testing
         ("/v1/me", "GET, HEAD"), ("/v1/users/fetch", "POST"), ("/v1/users/bob", "GET, HEAD, PUT"),
         ("/v1/users/bob/tokens", "DELETE"),
         ("/v1/conversations", "GET, HEAD"), ("/v1/conversations/group:crew", "DELETE, GET, HEAD, PUT"),
-        ("/v1/conversations/group:crew/messages", "GET, HEAD, POST"), ("/v1/connect", "GET, HEAD"),
+        ("/v1/conversations/group:crew/messages", "DELETE, GET, HEAD, POST"), ("/v1/connect", "GET, HEAD"),
         ("/healthz", "GET, HEAD"), ("/v1/search", "GET, HEAD"),
         ("/v1/conversations/group:crew/search", "GET, HEAD"),
     ])

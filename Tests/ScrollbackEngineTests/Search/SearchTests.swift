@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWords
 import Synchronization
 import Testing
 
@@ -213,5 +214,62 @@ struct SearchTests {
         // Punctuation finds nothing, whatever it would mean to an index.
         for text in ["...", "\"", "*", "- ^", "\u{0}"] { #expect(try world.found(text, by: "alice") == [], "\(text)") }
         _ = try world.found("NEAR( tide OR", by: "alice")
+    }
+
+    // MARK: An index that is behind
+
+    /// One that proposes what it once read, and is never whole in time.
+    private final class StaleIndex: MessageIndex {
+        private let base = ScanningIndex()
+        private let known = Mutex<SearchMatches?>(nil)
+
+        func committed(_ conversations: Set<ConversationID>, moved: Int64) {}
+        func isWhole(_ conversations: [ConversationRow]) -> Bool { false }
+        func catchUp(
+            with conversations: [ConversationRow], within time: Duration,
+            completion: @escaping @Sendable (Bool) -> Void
+        ) {
+            #expect(time == .seconds(2))
+            completion(false)
+        }
+
+        func find(
+            _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?,
+            limit: Int, _ store: any StoreReader
+        ) throws -> SearchMatches? {
+            if let known = known.withLock({ $0 }) { return position == nil ? known : SearchMatches() }
+            let found = try base.find(terms, in: scopes, sort: sort, after: position, limit: limit, store)
+            known.withLock { $0 = found }
+            return found
+        }
+    }
+
+    @Test(
+        "What a stale index proposes is shown only as far as it may be seen now, and the answer says that it may lack")
+    func staleIndex() throws {
+        let world = try World(index: StaleIndex())
+        try world.make(group, members: ["alice", "bob"])
+        let alice = Caller(user: "alice")
+        var ids: [MessageID] = []
+        for number in 1...5 {
+            let submission = world.submission("tide \(number)")
+            ids.append(submission.id)
+            try world.send(submission, to: group, by: "alice")
+        }
+        let query = SearchQuery("tide", limit: 100)
+        #expect(try world.search(query, by: Caller(user: "bob")).hits.count == 5)
+        try world.delete(ids[0], in: group, by: alice)
+        try world.edit(ids[1], in: group, "ebb", by: alice)
+        try world.hide([ids[2]], in: group, by: "bob")
+        let page = try world.search(query, by: Caller(user: "bob"))
+        #expect(page.hits.map(\.text) == ["tide 5", "tide 4"] && page.isIndexing && page.next == nil)
+        try world.delete(.all, of: group)
+        #expect(try world.search(query, by: Caller(user: "bob")).hits.isEmpty)
+        #expect(try world.search(query, by: Caller(user: "mallory")).hits.isEmpty)
+        // The places are another log's by now.
+        try world.delete(group)
+        try world.make(group, members: ["bob"])
+        for number in 1...5 { try world.send("tide again \(number)", to: group, by: "bob") }
+        #expect(try world.search(query, by: Caller(user: "bob")).hits.isEmpty)
     }
 }
