@@ -45,13 +45,16 @@ let package = Package(
         .target(
             name: "StoreFiles", dependencies: ["ScrollbackModel", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
+        .target(name: "ScrollbackWords", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(
-            name: "ScrollbackSearch", dependencies: ["ScrollbackModel", .product(name: "GRDB", package: "GRDB.swift")],
+            name: "ScrollbackSearch",
+            dependencies: ["ScrollbackModel", "ScrollbackWords", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .target(
             name: "Scrollback",
             dependencies: [
-                "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "StoreFiles",
+                "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords",
+                "StoreFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -65,7 +68,7 @@ let package = Package(
         .target(
             name: "ScrollbackEngine",
             dependencies: [
-                "ScrollbackModel", "ScrollbackWire",
+                "ScrollbackModel", "ScrollbackWire", "ScrollbackWords",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
@@ -74,7 +77,7 @@ let package = Package(
         .target(
             name: "ScrollbackSQLite",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "StoreFiles",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWords", "StoreFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict
@@ -137,7 +140,7 @@ let package = Package(
             name: "scrollback-bench",
             dependencies: [
                 "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackServer",
-                "ScrollbackSQLite", "ScrollbackSync", "ScrollbackWire",
+                "ScrollbackSQLite", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -161,6 +164,7 @@ let package = Package(
             name: "ScrollbackEngineTests",
             dependencies: [
                 "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire",
+                "ScrollbackWords",
                 "StoreConformance",
             ],
             swiftSettings: strict),
@@ -168,7 +172,7 @@ let package = Package(
             name: "ScrollbackSQLiteTests",
             dependencies: [
                 "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackSearch",
-                "ScrollbackWire", "StoreConformance",
+                "ScrollbackWire", "ScrollbackWords", "StoreConformance",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -188,12 +192,16 @@ let package = Package(
         .testTarget(
             name: "ScrollbackSearchTests",
             dependencies: [
-                "ContractRows", "ScrollbackModel", "ScrollbackSearch", .product(name: "GRDB", package: "GRDB.swift"),
+                "ContractRows", "ScrollbackModel", "ScrollbackSearch", "ScrollbackWords",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackTests",
-            dependencies: ["ContractRows", "Scrollback", "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync"],
+            dependencies: [
+                "ContractRows", "Scrollback", "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync",
+                "ScrollbackWords",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ScrollbackTestingTests",

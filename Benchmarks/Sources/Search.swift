@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 
 struct Search: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -10,6 +10,7 @@ package final class Engine: Sendable {
     package let store: any MessageStore
     package let log: Log
     package let hub: Hub
+    package let index: any MessageIndex
     package let limits: Limits
     package let permissions: Permissions
     package let clock: @Sendable () -> Date
@@ -19,8 +20,10 @@ package final class Engine: Sendable {
     /// Conversations with rows that nobody can see any more.
     let unswept = Mutex<Set<ConversationID>>([])
 
+    /// - Parameter index: finds words; without one every message is read for every search.
     package init(
-        store: any MessageStore, execution: Log.Execution = .thread, limits: Limits = .standard,
+        store: any MessageStore, index: any MessageIndex = ScanningIndex(), execution: Log.Execution = .thread,
+        limits: Limits = .standard,
         permissions: Permissions = .standard, clock: @escaping @Sendable () -> Date = { Date() },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
@@ -28,11 +31,17 @@ package final class Engine: Sendable {
         current = Mutex(try Self.storedSettings(store))
         self.store = store
         self.hub = hub
+        self.index = index
         self.limits = limits
         self.permissions = permissions
         self.clock = clock
         log = try Log(
-            store: store, execution: execution, clock: clock, publish: { hub.publish($0) }, observe: observe)
+            store: store, execution: execution, clock: clock,
+            publish: { [index] events, commit in
+                hub.publish(events)
+                let changed = Set(events.compactMap(\.changedConversation))
+                if !changed.isEmpty { index.committed(changed, moved: commit) }
+            }, observe: observe)
     }
 
     func access(to id: ConversationID, for caller: Caller, in store: any StoreReader) throws -> Access {

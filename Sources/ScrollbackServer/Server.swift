@@ -19,6 +19,7 @@ package struct Server: Sendable {
     private let options: ServerOptions
     private let logger: Logger
     private let store: SQLiteStore
+    private let search: SQLiteSearch
     private let engine: Engine
     private let tokens: TokenService
     private let metrics: ServerMetrics
@@ -42,7 +43,8 @@ package struct Server: Sendable {
         var storeOptions = SQLiteStore.Options()
         storeOptions.readers = options.readers
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
-        engine = try Engine(store: store, observe: { metrics.record($0) })
+        search = try SQLiteSearch(store)
+        engine = try Engine(store: store, index: search, observe: { metrics.record($0) })
         tokens = try await TokenService(directory: options.directory)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
         if options.makesDemo {
@@ -85,6 +87,7 @@ package struct Server: Sendable {
             services: [
                 Housekeeping(engine: engine, tokens: tokens, certificates: certificates, logger: logger),
                 tidy,
+                Indexing(search: search, logger: logger),
                 application,
                 Drain(sockets: sockets, readiness: readiness),
             ],
@@ -100,6 +103,7 @@ package struct Server: Sendable {
         }
         engine.log.close()
         try await threads.shutdownGracefully()
+        try? search.close()
         try store.close()
     }
 }

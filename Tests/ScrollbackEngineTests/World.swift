@@ -17,12 +17,14 @@ final class World: Sendable {
     static let admin = Caller(user: "root", isAdmin: true)
 
     init(
-        store: (any MessageStore)? = nil, execution: Log.Execution = .inline, permissions: Permissions = .standard
+        store: (any MessageStore)? = nil, index: any MessageIndex = ScanningIndex(),
+        execution: Log.Execution = .inline, permissions: Permissions = .standard
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
         self.store = store
         engine = try Engine(
-            store: store, execution: execution, permissions: permissions, clock: { [clock] in clock.now })
+            store: store, index: index, execution: execution, permissions: permissions,
+            clock: { [clock] in clock.now })
     }
 
     // MARK: Writing

@@ -3,6 +3,7 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
 import ScrollbackSearch
+import ScrollbackWords
 import Testing
 
 @Suite struct SQLiteSearchTests {
@@ -16,8 +17,10 @@ import Testing
 
     private func find(_ text: String, _ search: SQLiteSearch, in numbers: [Int64]) throws -> [SearchPlace] {
         let scopes = numbers.map { SearchScope(conversation: $0) }
-        return try search.find(SearchTerms(text), in: scopes, sort: .newestFirst, after: nil, limit: 10_000)
-            .matches.map(\.place)
+        let found = try store.read {
+            try search.find(SearchTerms(text), in: scopes, sort: .newestFirst, after: nil, limit: 10_000, $0)
+        }
+        return try #require(found).matches.map(\.place)
     }
 
     /// Every message of the store that has the words, newest first.
@@ -33,6 +36,8 @@ import Testing
             }
         }.sorted(by: >)
     }
+
+    private func newestFirst(_ places: [SeqRange]) -> [Seq] { places.flatMap(Array.init).reversed() }
 
     private func fill(_ search: SQLiteSearch) throws {
         while try search.catchUp() {}
@@ -69,36 +74,229 @@ import Testing
         }
     }
 
-    @Test func `Edits, recalls and removals are told, and a damaged file is filled again`() throws {
-        let engine = try Engine(store: store, execution: .inline)
-        let admin = Caller(user: "admin", isAdmin: true)
-        engine.putConversation(.group("a"), ConversationSettings(members: ["alice"]), by: admin) { _ = $0 }
-        for number: UInt64 in 1...1200 {
-            let submission = Submission(id: MessageID(high: 1, low: number), content: .text("hello \(number)"))
-            engine.send(submission, to: .group("a"), by: Caller(user: "alice")) { _ = $0 }
-        }
-        let number = try #require(try store.read { try $0.conversation(.group("a"))?.number })
+    // MARK: The change log
+
+    private let admin = Caller(user: "admin", isAdmin: true)
+    private let group = ConversationID.group("a")
+
+    /// A group in which `hello 1` to `hello N` were said.
+    private func engine(_ count: UInt64, _ index: any MessageIndex = ScanningIndex()) throws -> Engine {
+        let engine = try Engine(store: store, index: index, execution: .inline)
+        engine.putConversation(group, ConversationSettings(members: ["alice"]), by: admin) { _ = $0 }
+        if count > 0 { for number in 1...count { say("hello \(number)", number, engine) } }
+        return engine
+    }
+
+    private func say(_ text: String, _ number: UInt64, _ engine: Engine) {
+        let submission = Submission(id: id(number), content: .text(text))
+        engine.send(submission, to: group, by: Caller(user: "alice")) { _ = $0 }
+    }
+
+    private func id(_ number: UInt64) -> MessageID { MessageID(high: 1, low: number) }
+    private var number: Int64 { get throws { try #require(try store.read { try $0.conversation(group)?.number }) } }
+
+    private func change(_ engine: Engine) {
+        engine.edit(id(7), in: group, MessageEdit(.text("edited")), by: Caller(user: "alice")) { _ = $0 }
+        engine.edit(id(8), in: group, MessageEdit(.text("edited too")), by: Caller(user: "alice")) { _ = $0 }
+        engine.delete(id(8), in: group, by: Caller(user: "alice")) { _ = $0 }
+        engine.delete(DeleteRange(from: .seq(100), to: .seq(900)), of: group, by: admin) { _ = $0 }
+    }
+
+    @Test func `Changes are caught up with from the change log, in steps`() throws {
+        let engine = try engine(1200)
+        let search = try SQLiteSearch(store)
+        // Part of it before the changes, the rest after them.
+        for _ in 0..<2 { _ = try search.catchUp() }
+        change(engine)
+        try fill(search)
+        let row = try #require(try store.read { try $0.conversation(group) })
+        #expect(
+            try search.progress(of: number)
+                == SearchProgress(epoch: row.epoch(in: store.generation), seq: 1200, rev: row.rev))
+        #expect(try find("edited", search, in: [number]).map(\.seq) == [7])
+        #expect(try find("hello", search, in: [number]).map(\.seq) == newestFirst([1...6, 9...99, 900...1200]))
+        // Once more, all of it indexed before.
+        engine.edit(id(9), in: group, MessageEdit(.text("edited")), by: Caller(user: "alice")) { _ = $0 }
+        engine.delete(DeleteRange(from: nil, to: .seq(950)), of: group, by: admin) { _ = $0 }
+        try fill(search)
+        #expect(try find("edited", search, in: [number]) == [])
+        #expect(try find("hello", search, in: [number]).map(\.seq) == (950...1200).reversed())
+        try search.close()
+    }
+
+    @Test func `Where changes were forgotten the conversation is read again, and another log is another one`() throws {
+        let engine = try engine(20)
         let search = try SQLiteSearch(store)
         try fill(search)
-        #expect(try find("hello", search, in: [number]).count == 1200)
-        #expect(try find("hello", search, in: [number + 1]) == [])
-        #expect(try search.progress(of: number)?.seq == 1200)
-
-        var row = try #require(try store.read { try $0.message(at: 7, in: number) })
-        row.content = RawJSON(known: #"{"text":"edited"}"#)
-        try search.index([row], in: number)
+        change(engine)
+        engine.log.submit({ transaction in
+            guard var row = try transaction.conversation(.group("a")) else { return }
+            row.changeFloor = row.rev
+            try transaction.store.dropChanges(in: row.number, through: row.rev)
+            try transaction.put(row)
+        }) { _ = $0 }
+        try fill(search)
         #expect(try find("edited", search, in: [number]).map(\.seq) == [7])
-        row.content = nil
-        try search.index([row], in: number)
-        #expect(try find("edited", search, in: [number]) == [])
-        while try search.remove(1...600, in: number) {}
-        #expect(try find("hello", search, in: [number]).map(\.seq) == (601...1200).reversed())
-
+        #expect(try find("hello", search, in: [number]).count == 18)
+        engine.deleteConversation(group, by: admin) { _ = $0 }
+        try fill(search)
+        #expect(try find("hello", search, in: [number]) == [])
+        engine.putConversation(group, ConversationSettings(members: ["alice"]), by: admin) { _ = $0 }
+        say("hello again", 1, engine)
+        try fill(search)
+        #expect(try find("hello", search, in: [number]).map(\.seq) == [1])
         try search.close()
-        try Data(repeating: 7, count: 10_000).write(to: folder.url.appending(path: SearchIndex.fileName))
+    }
+
+    // MARK: Crashes
+
+    /// What happened to the index's file while nobody had it open.
+    enum Accident: CaseIterable, Sendable {
+        case nothing, dropped, truncated, overwritten, older, cutShort
+    }
+
+    @Test(arguments: Accident.allCases)
+    func `Whatever happened to the file, the answers are the same after it was caught up with`(_ accident: Accident)
+        throws
+    {
+        let file = folder.url.appending(path: SearchIndex.fileName)
+        let first = try SQLiteSearch(store)
+        let engine = try engine(1200, first)
+        try fill(first)
+        try first.close()
+        let older = try Data(contentsOf: file)
+        let second = try SQLiteSearch(store)
+        change(engine)
+        for extra: UInt64 in 1201...1300 { say("hello \(extra)", extra, engine) }
+        // Killed between the store's commit and the index's.
+        if accident != .cutShort { try fill(second) }
+        try second.close()
+        switch accident {
+        case .nothing, .cutShort: break
+        case .dropped: try FileManager.default.removeItem(at: file)
+        case .truncated: try Data(contentsOf: file).prefix(20_000).write(to: file)
+        case .overwritten: try Data(repeating: 7, count: 10_000).write(to: file)
+        case .older: try older.write(to: file)
+        }
+        let third = try SQLiteSearch(store)
+        try fill(third)
+        #expect(try find("edited", third, in: [number]).map(\.seq) == [7])
+        #expect(
+            try find("hello", third, in: [number]).map(\.seq) == newestFirst([1...6, 9...99, 900...1300]))
+        try third.close()
+    }
+
+    // MARK: Searches that wait
+
+    private func search(_ query: SearchQuery, _ engine: Engine, by user: UserID) async throws -> SearchPage {
+        let result: Result<SearchPage, ChatError> = await withCheckedContinuation { continuation in
+            engine.search(
+                query, by: Caller(user: user), offload: { work in DispatchQueue.global().async(execute: work) },
+                completion: { continuation.resume(returning: $0) })
+        }
+        return try result.get()
+    }
+
+    @Test func `A search right after a send finds it, though nobody indexes in the background`() async throws {
+        let index = try SQLiteSearch(store)
+        let engine = try engine(0, index)
+        for number: UInt64 in 1...50 {
+            say("tide \(number)", number, engine)
+            let page = try await search(SearchQuery("tide", in: group, limit: 1), engine, by: "alice")
+            #expect(page.hits.map(\.text) == ["tide \(number)"] && !page.isIndexing)
+            engine.edit(id(number), in: group, MessageEdit(.text("ebb \(number)")), by: Caller(user: "alice")) {
+                _ = $0
+            }
+            #expect(try await search(SearchQuery("ebb \(number)"), engine, by: "alice").hits.count == 1)
+            #expect(try await search(SearchQuery("tide"), engine, by: "alice").hits.isEmpty)
+        }
+        try index.close()
+        await #expect(throws: (any Error).self) { try await search(SearchQuery("ebb"), engine, by: "alice") }
+    }
+
+    @Test func `Searching while others send finds whatever was acknowledged before`() async throws {
+        let index = try SQLiteSearch(store)
+        let engine = try Engine(store: store, index: index)
+        let made = await withCheckedContinuation { continuation in
+            engine.putConversation(group, ConversationSettings(members: ["alice", "bob"]), by: admin) {
+                continuation.resume(returning: (try? $0.get()) != nil)
+            }
+        }
+        #expect(made)
+        let follower = Task { for await _ in index.commits { try await index.follow() } }
+        try await withThrowingTaskGroup { tasks in
+            for sender in 0..<4 as Range<UInt64> {
+                tasks.addTask {
+                    for number in 0..<100 as Range<UInt64> {
+                        let word = "w\(sender)x\(number)"
+                        let submission = Submission(id: id(1 + sender * 1000 + number), content: .text("\(word) said"))
+                        let sent: Result<SendResult, ChatError> = await withCheckedContinuation { continuation in
+                            engine.send(submission, to: group, by: Caller(user: sender % 2 == 0 ? "alice" : "bob")) {
+                                continuation.resume(returning: $0)
+                            }
+                        }
+                        let place = try #require(try sent.get().position).seq
+                        let page = try await search(SearchQuery(word), engine, by: "bob")
+                        #expect(page.hits.contains { $0.message.seq == place } && !page.isIndexing)
+                    }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+        #expect(try await search(SearchQuery("said", limit: 100), engine, by: "alice").hits.count == 100)
+        follower.cancel()
+        engine.log.close()
+        try index.close()
+    }
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `Every reader is answered as if each message were read for them`(seed: UInt64) async throws {
+        let index = try SQLiteSearch(store)
+        var workload = try Workload(store, seed: seed)
+        let users: [UserID] = ["alice", "bob", "carol", "dave", "stranger"]
+        for round in 0..<3 {
+            workload.run(steps: 300)
+            // Sometimes some of it is indexed before.
+            for _ in 0..<round * 3 { _ = try index.catchUp() }
+            let fast = try Engine(store: store, index: index)
+            let slow = try Engine(store: store)
+            for user in users {
+                for conversation in [nil, group, .community("city", channel: "private"), .room("lobby")]
+                    as [ConversationID?]
+                {
+                    for sort in SearchSort.allCases {
+                        var query = SearchQuery("hel", in: conversation, sort: sort, limit: 30)
+                        while true {
+                            let one = try? await search(query, fast, by: user)
+                            let other = try? await search(query, slow, by: user)
+                            #expect(one?.hits == other?.hits && one?.next == other?.next)
+                            guard let next = one?.next else { break }
+                            query.cursor = next
+                        }
+                    }
+                }
+            }
+            fast.log.close()
+            slow.log.close()
+        }
+        try index.close()
+    }
+
+    @Test func `The background indexes all there is, and then what commits touch`() async throws {
+        let index = try SQLiteSearch(store)
+        let engine = try engine(700, index)
+        try await index.follow()
+        #expect(try index.progress(of: number)?.seq == 700)
+        change(engine)
+        say("tide", 701, engine)
+        try await index.follow()
+        let row = try #require(try store.read { try $0.conversation(group) })
+        #expect(try index.isWhole([row]))
+        #expect(try find("tide", index, in: [number]).map(\.seq) == [701])
+        try index.close()
+        // Nothing is looked at again after that.
         let again = try SQLiteSearch(store)
-        try fill(again)
-        let seqs = try find("hello", again, in: [number]).map(\.seq)
-        #expect(seqs == (1...1200).reversed())
+        #expect(try !again.catchUp())
+        try again.close()
     }
 }

@@ -1,5 +1,6 @@
 import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 import Testing
 
 /// What a person types, and what of a text it finds.

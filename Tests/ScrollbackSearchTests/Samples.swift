@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 import Testing
 
 /// A line of the real chat logs, which the project does not ship.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 import Testing
 
 @Suite("The index's file")

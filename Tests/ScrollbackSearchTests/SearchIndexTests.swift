@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 import Testing
 
 @Suite("The index")

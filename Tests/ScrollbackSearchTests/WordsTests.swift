@@ -1,5 +1,6 @@
 import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 import Testing
 
 @Suite("Words of a text")

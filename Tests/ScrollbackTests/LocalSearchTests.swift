@@ -2,6 +2,7 @@ import Foundation
 import Scrollback
 import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 import ScrollbackSync
 import Testing
 

@@ -204,6 +204,12 @@ struct Golden: CustomStringConvertible, Sendable {
                     includesActions: true))),
         request("counts", .counts([(.group("swift"), Sample.time)])),
         request("refresh", .refresh([MessageReference(Sample.id, in: .direct("bob"))])),
+        request("search", .search(SearchQuery("tide \"東京\" 👍🏽"))),
+        request(
+            "search-on",
+            .search(
+                SearchQuery(
+                    "tide", in: .direct("bob"), sort: .bestFirst, limit: 100, after: SearchCursor(rawValue: "1z.0.k")))),
         request("sync", .syncWindow(cursor: nil, limit: 50)),
         request("sync-on", .syncWindow(cursor: "k.1.2", limit: 100)),
         request("sync-logs", .syncLogs(Sample.positions)),
@@ -249,6 +255,12 @@ struct Golden: CustomStringConvertible, Sendable {
                     .failure(ChatError(.unknownMessage, "there is no such message"))
                 ),
             ], { Refreshed.write($1, to: &$0) }, { (r) throws(ChatError) in try Refreshed.read(&r) }),
+        result(
+            "search",
+            SearchPage(
+                hits: [SearchHit(message: Sample.message, ranges: [0..<2, 3..<7])],
+                next: SearchCursor(rawValue: "1z.0.k"), isIndexing: true),
+            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try SearchPage(from: &r) }),
         result(
             "counts",
             [(.group("swift"), .success(12)), (.group("x"), .failure(ChatError(.unknownConversation, "none")))],

@@ -96,7 +96,7 @@ struct ToleranceTests {
         "profile", "change", "content", "positions", "user", "seq",
         "from", "to", "hasMedia", "thread", "replies", "actions", "for", "conversations", "cursors", "include",
         "matched",
-        "notMatched", "counts", "errors", "group:swift", "group:x",
+        "notMatched", "counts", "errors", "group:swift", "group:x", "indexing",
     ]
     /// Where leaving out what is optional elsewhere is refused.
     private static let required: [String: Set<String>] = [
@@ -109,13 +109,14 @@ struct ToleranceTests {
         "event-member": ["user"], "event-member-left": ["user"], "event-user": ["profile", "user"],
         "server-welcome": ["user"], "result-read": ["readSeq", "unread", "mentions", "seq", "rev", "userRev"],
         "position": ["seq"], "profile": ["user"], "client-clear": ["seq"], "event-head-floor": ["seq", "rev"],
-        "event-changed-annotated": ["change", "seq"], "result-refresh": ["error"],
+        "event-changed-annotated": ["change", "seq"], "result-refresh": ["error"], "result-search": ["message"],
         "client-subscribe": ["conversations"], "client-unsubscribe": ["conversations"],
     ]
     /// Where what is required elsewhere may be left out.
     private static let optionalThere: Set<String> = [
         "event-message.conversation", "event-transient.conversation", "event-resync-one.conversation",
-        "server-error.ref", "client-actions.id", "event-head-floor.firstSeq", "client-edit.edit.type",
+        "server-error.ref", "client-actions.id", "client-search-on.conversation", "event-head-floor.firstSeq",
+        "client-edit.edit.type",
         "result-refresh.notMatched.error.type", "result-counts.errors.group:x.type",
         "problem.type", "log-sync-refused.error.type",
     ]

@@ -1,5 +1,6 @@
 import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 
 extension ClientCore {
     /// Finds messages on this device.
@@ -7,7 +8,7 @@ extension ClientCore {
     /// The index proposes; a message is a hit if its row has the words now.
     func localSearch(_ query: SearchQuery) async throws(ChatError) -> SearchPage {
         try query.check(pageSize: Limits.standard.pageSize)
-        var position = try query.cursor.map { cursor throws(ChatError) in try cursor.position(of: query) }
+        var position = try query.cursor.map { cursor throws(ChatError) in try cursor.position(of: query, by: .device) }
         let terms = SearchTerms(query.text)
         var page = SearchPage(hits: [], next: nil)
         guard !terms.isEmpty else { return page }
@@ -26,7 +27,7 @@ extension ClientCore {
             position = found.position(after: last)
             if page.hits.count == query.limit { break }
         }
-        page.next = position.map { SearchCursor($0, of: query) }
+        page.next = position.map { SearchCursor($0, of: query, by: .device) }
         return page
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 package import ScrollbackModel
 package import ScrollbackSearch
+import ScrollbackWords
 
 /// Keeps the index of a store's words in step with its rows: soon after they change, and at the latest before a search.
 ///

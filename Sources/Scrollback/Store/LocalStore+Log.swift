@@ -1,6 +1,7 @@
 import GRDB
 package import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 package import ScrollbackSync
 
 extension LocalReader {

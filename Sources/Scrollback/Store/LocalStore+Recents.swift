@@ -1,6 +1,7 @@
 import GRDB
 public import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 import StoreFiles
 
 /// A conversation in the list of recents.

@@ -1,6 +1,7 @@
 import GRDB
 import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 import StoreFiles
 
 /// A run of places whose rows may have changed since they were indexed.

@@ -2,6 +2,7 @@ package import Foundation
 import GRDB
 package import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWords
 import StoreFiles
 import Synchronization
 

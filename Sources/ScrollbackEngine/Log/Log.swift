@@ -22,7 +22,7 @@ package final class Log: Sendable {
 
     private let store: any MessageStore
     private let clock: @Sendable () -> Date
-    private let publish: @Sendable ([Event]) -> Void
+    private let publish: @Sendable ([Event], _ commit: Int64) -> Void
     private let observe: @Sendable (CommitReport) -> Void
     private let execution: Execution
     private let maximumQueue: Int
@@ -39,11 +39,11 @@ package final class Log: Sendable {
     }
 
     /// - Parameters:
-    ///   - publish: told the events of each commit, in the order of commits, on the writer's thread.
+    ///   - publish: told the events of each commit and its number, in the order of commits, on the writer's thread.
     ///   - observe: told how each commit went.
     package init(
         store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000,
-        clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event]) -> Void,
+        clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         self.store = store
@@ -119,16 +119,16 @@ package final class Log: Sendable {
         let start = DispatchTime.now()
         do {
             let now = max(Timetoken(clock()), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
-            let events = try store.write { writer, commit in
+            let (events, commit) = try store.write { writer, commit in
                 let transaction = Transaction(
                     store: writer, now: now, commit: commit, generation: store.generation)
                 for job in batch { try job.run(in: transaction) }
                 try transaction.flush()
                 newest.withLock { $0 = max($0, transaction.newest) }
-                return transaction.events
+                return (transaction.events, commit)
             }
             let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
-            publish(events)
+            publish(events, commit)
             for job in batch { job.finish(nil) }
             observe(CommitReport(jobs: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
         } catch {

@@ -62,6 +62,10 @@ extension Session {
             offload(ref, { try $0.counts(since: since, by: caller) }, { MessageCounts.write($1, to: &$0) })
         case .refresh(let references):
             offload(ref, { try $0.refresh(references, by: caller) }, { Refreshed.write($1, to: &$0) })
+        case .search(let query):
+            engine.search(query, by: caller, offload: services.offload) { [self] result in
+                answer(ref, result) { $1.writeMembers(to: &$0) }
+            }
         case .history(let id, let query):
             offload(ref, { try $0.history(of: id, query, by: caller) }, { $1.writeMembers(to: &$0) })
         case .syncWindow(let cursor, let limit):

@@ -11,7 +11,8 @@ package struct PageRoom: Hashable, Sendable {
     package private(set) var messages: Int
     package private(set) var bytes: Int
     private var isUntouched = true
-    private var hasRefused = false
+    /// Whether there was no room for a message.
+    package private(set) var hasRefused = false
 
     package init(messages: Int, bytes: Int = answerBytes) {
         self.messages = messages

@@ -28,17 +28,26 @@ public struct SearchHit: Hashable, Sendable {
 }
 
 /// A page of what was found.
-public struct SearchPage: Hashable, Sendable {
+public struct SearchPage: Sendable {
     /// In the order that was asked for.
     public var hits: [SearchHit]
     /// Goes on to what else there is; absent exactly where there is no more.
     ///
     /// A page that has one may have fewer hits than asked for, even none.
     public var next: SearchCursor?
+    /// Whether the server is still reading what is there, after an upgrade or when its index was lost: the same question
+    /// finds more later.
+    public var isIndexing: Bool
+    /// Why the server could not be asked: the page has what this device has.
+    public var shortfall: ChatError?
 
     /// A page with all that belongs to it.
-    public init(hits: [SearchHit], next: SearchCursor?) {
+    public init(
+        hits: [SearchHit], next: SearchCursor?, isIndexing: Bool = false, shortfall: ChatError? = nil
+    ) {
         self.hits = hits
         self.next = next
+        self.isIndexing = isIndexing
+        self.shortfall = shortfall
     }
 }

@@ -1,26 +1,51 @@
+import Dispatch
 import Foundation
 package import ScrollbackEngine
 package import ScrollbackModel
 package import ScrollbackSearch
+package import ScrollbackWords
 import StoreFiles
 import Synchronization
 
 /// The words of a store's messages, in `search.sqlite` beside it.
 ///
-/// It is filled in steps that take bounded time, and knows by itself how far it is: whoever runs it calls
-/// ``catchUp()`` until there is nothing more at the start, ``catchUp(_:)`` for conversations a commit added messages to,
-/// and ``index(_:in:)`` and ``remove(_:in:)`` for what changed or went. Matches are proposals: the reader's rows decide, so
-/// being behind, or one change too late, shows nothing that should not be seen.
+/// How far each conversation is indexed, by its newest message and its newest change, is kept in the index's own
+/// transactions. So a crash at any moment, or a file that was dropped, means to go on from there: what the index has not, it
+/// reads from the log and the change log, in steps that take bounded time and memory. Steps are taken one after the other
+/// on a queue of its own, in the background (``follow()``) and for searches that wait (``catchUp(with:within:completion:)``).
 ///
-/// Calls block, one change at a time.
-package final class SQLiteSearch: Sendable {
+/// Matches are proposals: the reader's rows decide, so being behind shows nothing that should not be seen.
+package final class SQLiteSearch: MessageIndex {
     private let store: SQLiteStore
     private let index: SearchIndex
-    private let pass = Mutex<Pass?>(nil)
-    /// How many messages a step takes.
-    private static let batch = 500
+    /// Its transactions take a while, which neither the log's writer nor a reader should wait for.
+    private let queue = DispatchQueue(label: "scrollback.search", qos: .utility)
+    private let state = Mutex(State())
+    /// Says that something was committed.
+    package let commits: AsyncStream<Void>
+    private let commit: AsyncStream<Void>.Continuation
 
-    /// Where a pass over everything that moved is.
+    /// How many messages or changes, and about how many bytes of them, a step takes.
+    private static let batch = 500
+    private static let batchBytes = 1 << 20
+    /// How many searches can wait at once: more are answered with what is there.
+    private static let maximumWaiting = 32
+
+    private struct State {
+        var isClosed = false
+        var waiting = 0
+        /// A pass over everything that moved since the index was whole.
+        var pass: Pass?
+        /// Whether there was one since the index was opened: from then on commits say what moves.
+        var hasPassed = false
+        /// What commits touched, the last of them, and what is being looked at of that.
+        var touched: Set<ConversationID> = []
+        var moved: Int64 = 0
+        var current: [ConversationID] = []
+        var currentMoved: Int64 = 0
+    }
+
+    /// Where a pass is.
     private struct Pass {
         /// The commit up to which the index was whole.
         var since: Int64
@@ -35,6 +60,7 @@ package final class SQLiteSearch: Sendable {
     /// - Throws: `internal-error` where nothing can be written there.
     package init(_ store: SQLiteStore) throws(ChatError) {
         self.store = store
+        (commits, commit) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         do {
             index = try SearchIndex(directory: store.directory)
         } catch {
@@ -43,49 +69,132 @@ package final class SQLiteSearch: Sendable {
         }
     }
 
-    /// Closes the file; what is asked afterwards fails.
-    package func close() throws { try index.close() }
+    /// Waits for the step under way and closes the file; what is asked afterwards fails.
+    package func close() throws {
+        state.withLock { $0.isClosed = true }
+        commit.finish()
+        queue.sync {}
+        try index.close()
+    }
 
-    // MARK: Filling
+    // MARK: In the background
+
+    package func committed(_ conversations: Set<ConversationID>, moved: Int64) {
+        state.withLock { state in
+            state.touched.formUnion(conversations)
+            state.moved = moved
+        }
+        commit.yield()
+    }
+
+    /// Indexes all there is, until there is nothing more, the task is cancelled, or a step fails.
+    package func follow() async throws {
+        while !Task.isCancelled {
+            let result: Result<Bool, any Error> = await withCheckedContinuation { continuation in
+                queue.async { continuation.resume(returning: Result { try self.backgroundStep() }) }
+            }
+            guard try result.get() else { return }
+        }
+    }
+
+    /// - Returns: whether there is more to do.
+    private func backgroundStep() throws -> Bool {
+        if state.withLock({ $0.isClosed }) { return false }
+        guard state.withLock({ $0.hasPassed }) else {
+            if try !passStep() { state.withLock { $0.hasPassed = true } }
+            return true
+        }
+        let next: ConversationID? = state.withLock { state in
+            if state.current.isEmpty {
+                state.current = Array(state.touched)
+                state.currentMoved = state.moved
+                state.touched = []
+            }
+            return state.current.last
+        }
+        guard let next else { return false }
+        let number = try store.read { try $0.conversation(next)?.number }
+        let hasMore = try number.map { number in try watching { try step(number) } ?? true } ?? false
+        if hasMore { return true }
+        let whole: Int64? = state.withLock { state in
+            _ = state.current.popLast()
+            return state.current.isEmpty ? state.currentMoved : nil
+        }
+        if let whole { _ = try watching { try index.write { try $0.setWatermark(whole) } } }
+        return true
+    }
 
     /// Takes a step towards having everything that was committed before the first of these steps.
     ///
     /// - Returns: whether there is more to do.
     package func catchUp() throws -> Bool {
+        try queue.sync { try passStep() }
+    }
+
+    private func passStep() throws -> Bool {
         try watching {
-            let current = try pass.withLock { $0 } ?? begin()
+            let current = try state.withLock { $0.pass } ?? begin()
             guard let next = try conversation(after: current) else {
                 try index.write { try $0.setWatermark(current.until) }
-                pass.withLock { $0 = nil }
+                state.withLock { $0.pass = nil }
                 return false
             }
             let hasMore = try step(next)
-            pass.withLock { pass in
-                pass = current
-                if !hasMore { pass?.last = next }
+            state.withLock { state in
+                state.pass = current
+                if !hasMore { state.pass?.last = next }
             }
             return true
         } ?? true
     }
 
-    /// Takes a step towards having all messages of a conversation.
-    ///
-    /// - Returns: whether there is more to do.
-    package func catchUp(_ conversation: Int64) throws -> Bool {
-        try watching { try step(conversation) } ?? false
+    // MARK: Before a search
+
+    package func isWhole(_ conversations: [ConversationRow]) throws -> Bool {
+        try watching {
+            try index.read { reader in
+                try conversations.allSatisfy { row in
+                    guard let known = try reader.progress(of: row.number) else { return row.head < row.firstSeq }
+                    return known.epoch == row.epoch(in: store.generation) && known.seq >= row.head
+                        && known.rev >= row.rev
+                }
+            }
+        } ?? false
     }
 
-    /// Has messages as they are now: edited ones, or recalled ones without their content.
-    package func index(_ rows: [MessageRow], in conversation: Int64) throws {
-        _ = try watching { try index.write { try $0.put(rows.map(\.searchRow), in: conversation) } }
+    package func catchUp(
+        with conversations: [ConversationRow], within time: Duration, completion: @escaping @Sendable (Bool) -> Void
+    ) {
+        let isTaken = state.withLock { state in
+            guard !state.isClosed, state.waiting < Self.maximumWaiting else { return false }
+            state.waiting += 1
+            return true
+        }
+        guard isTaken else { return completion(false) }
+        advance(conversations[...], until: .now + time) { [self] isWhole in
+            state.withLock { $0.waiting -= 1 }
+            completion(isWhole)
+        }
     }
 
-    /// Removes what was said at a run of places, from its newest end.
-    ///
-    /// - Returns: whether there is more to do.
-    package func remove(_ places: SeqRange, in conversation: Int64) throws -> Bool {
-        let scope = SearchScope(conversation: conversation, places: places)
-        return try watching { try index.write { try !$0.remove(scope, limit: Self.batch) } } ?? false
+    /// Takes a step for one search; others, and the background, take theirs in between.
+    private func advance(
+        _ conversations: ArraySlice<ConversationRow>, until end: ContinuousClock.Instant,
+        completion: @escaping @Sendable (Bool) -> Void
+    ) {
+        queue.async { [self] in
+            var behind = conversations
+            do {
+                while let first = behind.first, try isWhole([first]) { behind.removeFirst() }
+                guard let first = behind.first else { return completion(true) }
+                guard ContinuousClock.now < end, !state.withLock({ $0.isClosed }) else { return completion(false) }
+                // Where nothing is left to do it is gone, or another by now.
+                if try watching({ try step(first.number) }) == false { behind.removeFirst() }
+                advance(behind, until: end, completion: completion)
+            } catch {
+                completion(false)
+            }
+        }
     }
 
     /// How far a conversation is indexed.
@@ -95,15 +204,13 @@ package final class SQLiteSearch: Sendable {
 
     // MARK: Finding
 
-    /// The next matches of a question; none where the index turned out to be damaged, until it is filled again.
-    ///
-    /// - Parameter scopes: what the reader may see, each place in one of them only.
     package func find(
-        _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?, limit: Int
-    ) throws -> SearchMatches {
+        _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?, limit: Int,
+        _ store: any StoreReader
+    ) throws -> SearchMatches? {
         try watching {
             try index.read { try $0.find(terms, in: scopes, sort: sort, after: position, limit: limit) }
-        } ?? SearchMatches()
+        }
     }
 
     // MARK: Steps
@@ -113,7 +220,11 @@ package final class SQLiteSearch: Sendable {
         do {
             return try body()
         } catch is SearchIndexLost {
-            pass.withLock { $0 = nil }
+            state.withLock { state in
+                state.pass = nil
+                state.hasPassed = false
+            }
+            commit.yield()
             return nil
         }
     }
@@ -147,46 +258,114 @@ package final class SQLiteSearch: Sendable {
         }
     }
 
-    /// Adds the next messages of a conversation, or removes what is of another log or below the floor.
+    /// Brings a conversation nearer to what its log is.
+    ///
+    /// - Returns: whether there is more to do.
     private func step(_ number: Int64) throws -> Bool {
         let known = try index.read { try $0.progress(of: number) }
-        let (conversation, rows) = try store.read { reader in
-            let row = try reader.conversation(numbered: number)
-            guard let row, row.epoch(in: store.generation) == known?.epoch || known == nil else {
-                return (row, [MessageRow]())
-            }
-            let next = max(known?.seq ?? 0, row.firstSeq - 1) + 1
-            guard next <= row.head else { return (row, []) }
-            return (
-                row,
-                try reader.messages(
-                    in: number, next...row.head, newestFirst: false, limit: Self.batch, filter: .all, reader: "-")
-            )
+        let step = try store.read { reader in
+            try Step(number, known, generation: store.generation, batch: Self.batch, bytes: Self.batchBytes, reader)
         }
         return try index.write { writer in
-            let isThere = conversation?.isDeleted == false
-            let epoch = conversation?.epoch(in: store.generation)
-            guard let conversation, let epoch, isThere, known == nil || known?.epoch == epoch else {
+            guard var progress = step.progress else {
+                // Of another log, or of one whose changes are not known any more: it goes, and is read anew.
                 let isEmpty = try writer.remove(SearchScope(conversation: number), limit: Self.batch)
-                if isEmpty { try writer.setProgress(nil, of: number) }
-                return !isEmpty || isThere
+                if isEmpty, known != nil { try writer.setProgress(nil, of: number) }
+                return !isEmpty || known != nil && step.hasMore
             }
-            try writer.put(rows.map(\.searchRow), in: number)
-            let isFull = rows.count == Self.batch
-            let seq = isFull ? rows.last?.seq ?? conversation.head : conversation.head
-            let progress = SearchProgress(epoch: epoch, seq: max(seq, known?.seq ?? 0), rev: known?.rev ?? 0)
-            try writer.setProgress(progress, of: number)
-            guard conversation.firstSeq > 1 else { return isFull }
-            let gone = SearchScope(conversation: number, places: 1...(conversation.firstSeq - 1))
-            return try !writer.remove(gone, limit: Self.batch) || isFull
+            var hasMore = step.hasMore
+            try writer.put(step.rows, in: number)
+            if let removal = step.removal {
+                let scope = SearchScope(conversation: number, places: removal.places)
+                if try writer.remove(scope, limit: Self.batch) { progress.rev = removal.rev } else { hasMore = true }
+            }
+            if step.firstSeq > 1 {
+                let gone = SearchScope(conversation: number, places: 1...(step.firstSeq - 1))
+                if try !writer.remove(gone, limit: Self.batch) { hasMore = true }
+            }
+            if progress != known { try writer.setProgress(progress, of: number) }
+            return hasMore
         }
+    }
+}
+
+/// What a step changes: read from one snapshot of the store.
+private struct Step {
+    /// How far the conversation is indexed after it; nothing where all of it must go.
+    var progress: SearchProgress?
+    /// Messages as they are now; those that are gone have no text.
+    var rows: [SearchRow] = []
+    /// A run of places that is gone, and the change that says so.
+    var removal: (places: SeqRange, rev: Int64)?
+    var firstSeq: Seq = 1
+    var hasMore = false
+
+    init(
+        _ number: Int64, _ known: SearchProgress?, generation: UInt64, batch: Int, bytes: Int, _ store: any StoreReader
+    ) throws {
+        guard let row = try store.conversation(numbered: number), !row.isDeleted else { return }
+        let epoch = row.epoch(in: generation)
+        hasMore = true
+        if let known, known.epoch != epoch || known.rev < row.changeFloor { return }
+        firstSeq = row.firstSeq
+        var gone = SeqRangeSet()
+        if row.hasVoids { for void in try store.voids(of: nil, in: number) { gone.insert(void.places) } }
+
+        // What is read below is as the newest change left it.
+        var progress = known ?? SearchProgress(epoch: epoch, seq: 0, rev: row.rev)
+        defer { self.progress = progress }
+        if progress.rev < row.rev {
+            let isDone = try readChanges(&progress, row, gone, batch: batch, bytes: bytes, store)
+            guard isDone else { return }
+            progress.rev = row.rev
+        }
+        let next = max(progress.seq, row.firstSeq - 1) + 1
+        guard next <= row.head else {
+            progress.seq = max(progress.seq, row.head)
+            hasMore = false
+            return
+        }
+        var room = PageRoom(messages: batch, bytes: bytes)
+        let messages = try store.messages(
+            in: number, next...row.head, newestFirst: false, room: &room, filter: .all, reader: UserID(known: ""))
+        // What a range delete took is there yet, until it is swept.
+        rows += messages.filter { !gone.contains($0.seq) }.map(\.searchRow)
+        hasMore = room.isFull
+        progress.seq = room.isFull ? messages.last?.seq ?? row.head : row.head
+    }
+
+    /// - Returns: whether those are all the changes there are.
+    private mutating func readChanges(
+        _ progress: inout SearchProgress, _ row: ConversationRow, _ gone: SeqRangeSet, batch: Int, bytes: Int,
+        _ store: any StoreReader
+    ) throws -> Bool {
+        let changes = try store.changes(in: row.number, after: progress.rev, limit: batch)
+        var seen: Set<Seq> = []
+        var bytes = bytes
+        for change in changes {
+            if change.kind == .removal {
+                removal = (change.places, change.rev)
+                return false
+            }
+            let seq = change.places.lowerBound
+            // What lies above is not indexed yet, and will be as it is then.
+            if seq <= progress.seq, seen.insert(seq).inserted {
+                let message = try store.message(at: seq, in: row.number)
+                if let message, seq >= row.firstSeq, !gone.contains(seq) {
+                    rows.append(message.searchRow)
+                    bytes -= message.weight
+                } else {
+                    rows.append(SearchRow(seq: seq, time: Timetoken(rawValue: 0), text: nil))
+                }
+            }
+            progress.rev = change.rev
+            if bytes <= 0 { return false }
+        }
+        return changes.count < batch
     }
 }
 
 extension MessageRow {
     /// The row as it is to be found: nothing of what was recalled.
-    fileprivate var searchRow: SearchRow {
-        let content = content.map { MessageContent(known: type, json: $0) }
-        return SearchRow(seq: seq, time: timetoken, text: SearchableText.of(content))
-    }
+    fileprivate var searchRow: SearchRow { SearchRow(seq: seq, time: timetoken, text: searchableText) }
 }

@@ -1,16 +1,15 @@
 import GRDB
 package import ScrollbackModel
+package import ScrollbackWords
 
 extension SearchReader {
-    /// How many of the newest matches a question for the best ones looks at.
-    package static let candidates = 1000
     /// Up to how many matches of the whole index are looked through at once.
     static let probe = 2000
 
     /// The next matches of a question.
     ///
     /// Newest first costs no more for a common word than for a rare one: what is common is found after a few conversations,
-    /// taken in the order of their newest messages. Best first gives the best of the newest ``candidates`` matches there
+    /// taken in the order of their newest messages. Best first gives the best of the newest ``SearchTerms/candidates`` matches there
     /// were when it was asked first.
     ///
     /// - Parameters:
@@ -29,7 +28,7 @@ extension SearchReader {
             found.matches = places.map { SearchMatch(place: $0, score: 0) }
             found.newest = position?.newest ?? places.first
         case .bestFirst:
-            let places = try question.newest(upTo: position?.newest, limit: Self.candidates)
+            let places = try question.newest(upTo: position?.newest, limit: SearchTerms.candidates)
             let scored = try places.map { SearchMatch(place: $0, score: terms.score(of: try words(at: $0))) }
             let wanted = position.map { position in scored.filter { $0 < position.last } } ?? scored
             found.matches = Array(wanted.sorted(by: >).prefix(limit))

@@ -1,5 +1,6 @@
 import GRDB
 package import ScrollbackModel
+package import ScrollbackWords
 
 /// How far a conversation is indexed.
 package struct SearchProgress: Hashable, Sendable {

@@ -1,5 +1,6 @@
 import GRDB
 package import ScrollbackModel
+package import ScrollbackWords
 
 /// A message's text as it is to be found.
 package struct SearchRow: Sendable {

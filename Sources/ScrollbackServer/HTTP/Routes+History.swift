@@ -1,4 +1,5 @@
 import Hummingbird
+import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
@@ -43,6 +44,15 @@ extension Route {
             let answers = try await scope.read { try $0.refresh(wanted, by: caller) }
             return respond { Refreshed.write(answers, to: &$0) }
         },
+        Route(.get, "/v1/search") { scope, request, _ throws(ChatError) in
+            let caller = try await scope.caller(request)
+            return try await scope.search(SearchParameters(try scope.query(request)).query(in: nil), by: caller)
+        },
+        Route(.get, "/v1/conversations/{conversation}/search") { scope, request, context throws(ChatError) in
+            let caller = try await scope.caller(request)
+            let id = try scope.conversation(context)
+            return try await scope.search(SearchParameters(try scope.query(request)).query(in: id), by: caller)
+        },
         Route(.get, "/v1/settings") { scope, request, _ throws(ChatError) in
             _ = try await scope.admin(request)
             let settings = scope.engine.settings
@@ -70,4 +80,14 @@ extension Route {
             return respond { stored.writeMembers(to: &$0) }
         },
     ]
+}
+
+extension RequestScope {
+    fileprivate func search(_ query: SearchQuery, by caller: Caller) async throws(ChatError) -> Response {
+        let page = try await write { engine, completion in
+            engine.search(
+                query, by: caller, offload: { work in readers.submit { _ in work() } }, completion: completion)
+        }
+        return respond { page.writeMembers(to: &$0) }
+    }
 }

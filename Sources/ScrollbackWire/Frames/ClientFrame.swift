@@ -46,6 +46,8 @@ package enum ClientRequest: Sendable {
     case counts([(conversation: ConversationID, time: Timetoken)])
     /// Messages as they are now.
     case refresh([MessageReference])
+    /// Messages that have certain words.
+    case search(SearchQuery)
     /// The next window of what moved.
     case syncWindow(cursor: String?, limit: Int)
     /// What these logs have that the device has not.
@@ -121,6 +123,7 @@ package struct RequestError: Error {
 extension ClientRequest {
     static let names: Set<String> = [
         "send", "history", "read", "edit", "delete", "action", "removeAction", "actions", "clear", "fetch", "counts",
+        "search",
         "refresh", "sync", "subscribe", "unsubscribe", "users", "activity", "token", "ping",
     ]
 
@@ -138,6 +141,7 @@ extension ClientRequest {
         case .fetch: "fetch"
         case .counts: "counts"
         case .refresh: "refresh"
+        case .search: "search"
         case .syncWindow, .syncLogs: "sync"
         case .subscribe: "subscribe"
         case .unsubscribe: "unsubscribe"
@@ -199,6 +203,7 @@ extension ClientRequest {
         case .refresh(let references):
             writer.key("messages")
             writer.array(references) { writer, reference in writer.object { reference.writeMembers(to: &$0) } }
+        case .search(let query): query.writeMembers(to: &writer)
         case .syncWindow(let cursor, let limit):
             writer.field("cursor", cursor)
             writer.field("limit", limit)
@@ -240,6 +245,7 @@ private struct Fields {
     var since: [(conversation: ConversationID, time: Timetoken)]?
     var references: [MessageReference]?
     var history = HistoryParameters([:])
+    var search = SearchParameters()
     var positions: [LogPosition]?
     var users: [UserID]?
     var seq: Seq?
@@ -250,6 +256,7 @@ private struct Fields {
     mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) {
         if type == "history", try history.read(name, &value) { return }
         if type == "fetch", try fetch.read(name, &value) { return }
+        if type == "search", try search.read(name, &value) { return }
         switch name {
         case "id": id = try value.null() ? nil : value.messageID()
         case "ids":
@@ -361,6 +368,7 @@ private struct Fields {
         case "fetch": return .fetch(try fetch.query())
         case "counts": return .counts(try since.required("since"))
         case "refresh": return .refresh(try references.required("messages"))
+        case "search": return .search(try search.query(in: conversation))
         case "sync":
             if let positions { return .syncLogs(positions) }
             let limit = limit ?? 50

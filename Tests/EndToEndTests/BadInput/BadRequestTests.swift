@@ -193,6 +193,25 @@ private func nested(_ depth: Int) -> String {
         .get("/v1/communities/town/channels?cursor=", 422, "invalid-parameter", "cursor"),
     ]
 
+    private static let searches: [BadRequest] =
+        ["/v1/search", crew + "/search"].flatMap { path in
+            [
+                ("", "text"), ("?text=", "text"), ("?text=\(text(257))", "text"), ("?text=a&text=b", "text"),
+                ("?text=%C3%28", "text"), ("?text=%ZZ", "text"),
+                ("?text=a&limit=0", "limit"), ("?text=a&limit=101", "limit"), ("?text=a&limit=-1", "limit"),
+                ("?text=a&limit=abc", "limit"), ("?text=a&limit=", "limit"), ("?text=a&limit=1&limit=2", "limit"),
+                ("?text=a&limit=99999999999999999999", "limit"),
+                ("?text=a&sort=up", "sort"), ("?text=a&sort=", "sort"),
+                ("?text=a&sort=newestFirst&sort=bestFirst", "sort"),
+                ("?text=a&cursor=x", "cursor"), ("?text=a&cursor=", "cursor"), ("?text=a&cursor=a&cursor=b", "cursor"),
+                ("?text=a&cursor=0.0.0.0.0.0.0.0", "cursor"),
+            ].map { .get(path + $0.0, 422, "invalid-parameter", $0.1) }
+        } + [
+            .get("/v1/conversations/crew/search?text=a", 422, "invalid-parameter", "conversation"),
+            .get("/v1/conversations/group:strangers/search?text=a", 404, "unknown-conversation"),
+            .get("/v1/conversations/group:nobody/search?text=a", 404, "unknown-conversation"),
+        ]
+
     // MARK: Names and paths
 
     private static let names: [BadRequest] = [
@@ -248,7 +267,8 @@ private func nested(_ depth: Int) -> String {
     ]
 
     private static let all: [BadRequest] = [
-        notJSON, wrongShapes, namesInBodies, limits, points, combinations, anchors, lists, listParameters, names,
+        notJSON, wrongShapes, namesInBodies, limits, points, combinations, anchors, lists, listParameters, searches,
+        names,
         conversations, paths,
         positions, noPositions,
     ].flatMap { $0 }

@@ -22,6 +22,7 @@ import Testing
         ("/v1/conversations/group:crew/messages/x/actions", "GET, HEAD, POST"), ("/v1/history/fetch", "POST"),
         ("/v1/settings", "GET, HEAD, PUT"), ("/v1/connect", "GET, HEAD"),
         ("/healthz", "GET, HEAD"),
+        ("/v1/search", "GET, HEAD"), ("/v1/conversations/group:crew/search", "GET, HEAD"),
     ])
     func `A method that a path does not have is 405 and says which there are`(path: String, allowed: String)
         async throws

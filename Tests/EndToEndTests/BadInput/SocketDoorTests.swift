@@ -240,6 +240,20 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         ),
     ].map { .init(#"{"type":"sync","ref":1,\#($0.0)}"#, "invalid-parameter", $0.1) }
 
+    private static let searches: [BadFrame] =
+        [
+            (#""sort":"newestFirst""#, "text"), (#""text":"""#, "text"), (#""text":7"#, "text"),
+            (#""text":"\#(String(repeating: "x", count: 257))""#, "text"),
+            (#""text":"a","limit":0"#, "limit"), (#""text":"a","limit":101"#, "limit"),
+            (#""text":"a","limit":"1""#, "limit"),
+            (#""text":"a","limit":1.5"#, "limit"), (#""text":"a","sort":"up""#, "sort"),
+            (#""text":"a","sort":1"#, "sort"),
+            (#""text":"a","cursor":"x""#, "cursor"), (#""text":"a","cursor":7"#, "cursor"),
+            (#""text":"a","conversation":"crew""#, "conversation"), (#""text":"a","conversation":7"#, "conversation"),
+        ].map { .init(#"{"type":"search","ref":1,\#($0.0)}"#, "invalid-parameter", $0.1) } + [
+            .init(#"{"type":"search","ref":1,"text":"a","conversation":"group:strangers"}"#, "unknown-conversation")
+        ]
+
     private static let subscriptions: [BadFrame] = [
         .init(#"{"type":"subscribe","ref":1}"#, "invalid-parameter", "conversations"),
         .init(#"{"type":"subscribe","ref":1,"conversations":["x"]}"#, "invalid-parameter", "conversation"),
@@ -254,7 +268,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         ),
     ]
 
-    @Test(arguments: [shapes, sends, reads, pages, syncs, subscriptions])
+    @Test(arguments: [shapes, sends, reads, pages, syncs, searches, subscriptions])
     func `A bad frame is answered with its code, naming what is wrong, and the connection goes on`(
         _ frames: [BadFrame]
     ) async throws {

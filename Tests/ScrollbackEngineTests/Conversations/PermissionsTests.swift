@@ -318,6 +318,7 @@ struct PermissionsTests {
                 }
             }
         ),
+        ("search", { _ = try $0.search(SearchQuery("hi", in: $1), by: $2) }),
         ("import", { try $0.importHistory([$0.said("x", by: "alice", at: $0.clock.now)], into: $1, by: $2) }),
         (
             "sync",

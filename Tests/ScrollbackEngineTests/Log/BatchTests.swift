@@ -164,7 +164,7 @@ struct BatchTests {
         let log = try Log(
             store: MemoryStore(generation: 1), execution: .thread, maximumQueue: 5,
             clock: { Date(timeIntervalSince1970: 1) },
-            publish: { _ in })
+            publish: { _, _ in })
         let answers = Mutex<[Int: ChatError?]>([:])
         let group = DispatchGroup()
         func submit(_ index: Int) {

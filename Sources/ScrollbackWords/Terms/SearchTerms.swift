@@ -50,12 +50,6 @@ package struct SearchTerms: Hashable, Sendable {
     /// Whether nothing is looked for.
     package var isEmpty: Bool { terms.isEmpty }
 
-    /// For FTS5: strings and what this type puts between them, nothing of what was typed as it was typed.
-    var expression: String {
-        terms.map { term in
-            let star = term.isPrefix ? "*" : ""
-            let words = "\"\(term.words.joined(separator: " "))\"\(star)"
-            return term.joined.map { "(\(words) OR \"\($0)\"\(star))" } ?? words
-        }.joined(separator: " AND ")
-    }
+    /// How many of the newest matches a question for the best ones compares.
+    package static let candidates = 1000
 }

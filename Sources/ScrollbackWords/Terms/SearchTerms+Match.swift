@@ -17,7 +17,7 @@ extension SearchTerms {
     ///
     /// BM25 with constants in place of what the whole index would say of a word: it depends on the text alone, so pages go on
     /// where they ended whatever was said meanwhile, and nothing shines through of texts that a reader may not see.
-    func score(of words: Words) -> Int64 {
+    package func score(of words: Words) -> Int64 {
         let length = Double(words.body.count) / Self.usualLength
         var sum = 0.0
         for term in terms {

@@ -1,0 +1,55 @@
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+import ScrollbackWords
+
+extension ClientCore {
+    /// Finds messages on this device, on the server, or on the server if it can be asked.
+    func search(_ query: SearchQuery, from source: HistorySource) async throws(ChatError) -> SearchPage {
+        try query.check(pageSize: Limits.standard.pageSize)
+        switch source {
+        case .local: return try await localSearch(query)
+        case .remote(let excludingLocal): return try await remoteSearch(query, excludingLocal: excludingLocal)
+        case .merged: return try await mergedSearch(query)
+        }
+    }
+
+    private func remoteSearch(_ query: SearchQuery, excludingLocal: Bool) async throws(ChatError) -> SearchPage {
+        var reader = try JSONReader(try await request(.search(query)))
+        var page = try SearchPage(from: &reader)
+        let messages = page.hits.map(\.message)
+        var known: Set<MessageReference> = []
+        if excludingLocal {
+            known = try await store.read { reader in
+                Set(
+                    try messages.filter { try reader.message($0.id, in: $0.conversation) != nil }
+                        .map { MessageReference($0.id, in: $0.conversation) })
+            }
+        }
+        if !messages.isEmpty { try await apply(messages.map { .found($0) }) }
+        page.hits.removeAll { known.contains(MessageReference($0.message.id, in: $0.message.conversation)) }
+        return page
+    }
+
+    /// The server sees everything this device does, and more, so it answers alone where it can.
+    private func mergedSearch(_ query: SearchQuery) async throws(ChatError) -> SearchPage {
+        do {
+            if let cursor = query.cursor { _ = try cursor.position(of: query, by: .device) }
+        } catch {
+            // It is the server's, or nobody's: only the one who numbered its conversations can go on.
+            _ = try query.cursor?.position(of: query, by: .server)
+            return try await remoteSearch(query, excludingLocal: false)
+        }
+        var shortfall = ChatError(.unreachable, "these pages began without the server: search again to ask it")
+        if query.cursor == nil {
+            do {
+                return try await remoteSearch(query, excludingLocal: false)
+            } catch let error where error.isTemporary {
+                shortfall = error
+            }
+        }
+        var page = try await localSearch(query)
+        page.shortfall = shortfall
+        return page
+    }
+}

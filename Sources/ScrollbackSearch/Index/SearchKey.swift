@@ -1,0 +1,25 @@
+package import ScrollbackModel
+import ScrollbackWords
+
+/// The key of a message's row: the conversation's number before the place, so that a conversation is one run of keys.
+package enum SearchKey {
+    /// 36 bits of place leave 27 for the conversation: 69 billion messages in each of 134 million.
+    private static let bits: Int64 = 36
+    package static let lastSeq = SearchScope.lastSeq
+    static let lastConversation: Int64 = 1 << (63 - bits) - 1
+
+    static func key(_ conversation: Int64, _ seq: Seq) -> Int64 {
+        min(max(conversation, 0), lastConversation) << bits | min(max(seq, 0), lastSeq)
+    }
+
+    static func keys(_ scope: SearchScope) -> ClosedRange<Int64> {
+        key(scope.conversation, scope.places.lowerBound)...key(scope.conversation, scope.places.upperBound)
+    }
+
+    static func conversation(_ key: Int64) -> Int64 { key >> bits }
+    static func seq(_ key: Int64) -> Seq { key & lastSeq }
+
+    /// 64 bits without a sign, in the order of a column that has one.
+    static func column(_ time: Timetoken) -> Int64 { Int64(bitPattern: time.rawValue ^ 1 << 63) }
+    static func time(_ column: Int64) -> Timetoken { Timetoken(rawValue: UInt64(bitPattern: column) ^ 1 << 63) }
+}

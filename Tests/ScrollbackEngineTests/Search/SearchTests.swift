@@ -1,0 +1,275 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWords
+import Synchronization
+import Testing
+
+extension World {
+    func search(_ query: SearchQuery, by caller: Caller) throws -> SearchPage {
+        try done { engine.search(query, by: caller, offload: { $0() }, completion: $0) }
+    }
+
+    /// The texts that are found, in their order.
+    func found(
+        _ text: String, in id: ConversationID? = nil, sort: SearchSort = .newestFirst, by user: UserID
+    ) throws -> [String] {
+        let page = try search(SearchQuery(text, in: id, sort: sort, limit: 100), by: Caller(user: user))
+        #expect(page.next == nil && !page.isIndexing)
+        return page.hits.map(\.text)
+    }
+}
+
+@Suite("Finding on the server")
+struct SearchTests {
+    private let group = ConversationID.group("g")
+
+    /// What both ways of asking find, which must be the same where there is one conversation.
+    private func both(_ text: String, _ world: World, by user: UserID) throws -> [String] {
+        let everywhere = try world.found(text, by: user)
+        #expect(try world.found(text, in: group, by: user) == everywhere)
+        return everywhere
+    }
+
+    // MARK: Who may see what
+
+    @Test("Of a group one finds what was said while one was in it, however one asks")
+    func spans() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        try world.send("tide one", to: group, by: "alice")
+        try world.join(group, "bob")
+        try world.send("tide two", to: group, by: "alice")
+        try world.leave(group, "bob")
+        try world.send("tide three", to: group, by: "alice")
+        #expect(try both("tide", world, by: "alice") == ["tide three", "tide two", "tide one"])
+        #expect(try both("tide", world, by: "bob") == ["tide two"])
+        #expect(try both("tide", world, by: "bob") == world.found("TIDE tw", by: "bob"))
+        try world.join(group, "bob")
+        try world.send("tide four", to: group, by: "alice")
+        #expect(try both("tide", world, by: "bob") == ["tide four", "tide two"])
+        try world.put(group, .init(visibility: .everything))
+        #expect(try both("tide", world, by: "bob").count == 4)
+        try world.delete(group)
+        #expect(try world.found("tide", by: "bob") == [] && world.found("tide", by: "alice") == [])
+        #expect(refusal { _ = try world.found("tide", in: group, by: "bob") }?.code == .unknownConversation)
+        // Made anew it is another log.
+        try world.make(group, members: ["alice", "bob"])
+        try world.send("tide five", to: group, by: "alice")
+        #expect(try both("tide", world, by: "bob") == ["tide five"])
+    }
+
+    @Test("What was recalled, edited, deleted, hidden, cleared or kept long enough is found no more")
+    func gone() async throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        let alice = Caller(user: "alice")
+        var ids: [MessageID] = []
+        for number in 1...8 {
+            let submission = world.submission("tide \(number)")
+            ids.append(submission.id)
+            try world.send(submission, to: group, by: "alice")
+        }
+        try world.delete(ids[7], in: group, by: alice)
+        try world.edit(ids[6], in: group, "ebb 7", by: alice)
+        #expect(try both("tide", world, by: "bob") == (1...6).reversed().map { "tide \($0)" })
+        #expect(try both("ebb", world, by: "bob") == ["ebb 7"])
+        try world.hide([ids[5]], in: group, by: "bob")
+        #expect(try both("tide", world, by: "bob").first == "tide 5")
+        #expect(try both("tide", world, by: "alice").first == "tide 6")
+        try world.delete(DeleteRange(from: .seq(3), to: .seq(4)), of: group)
+        #expect(try both("tide", world, by: "bob") == ["tide 5", "tide 4", "tide 2", "tide 1"])
+        try world.clear(group, through: 1, by: "bob")
+        #expect(try both("tide", world, by: "bob") == ["tide 5", "tide 4", "tide 2"])
+        #expect(try both("tide", world, by: "alice").last == "tide 1")
+        try world.set { $0.retention = .days(2) }
+        world.clock.advance(by: 3 * 86_400)
+        try world.send("tide 9", to: group, by: "alice")
+        try await world.engine.expire()
+        #expect(try both("tide", world, by: "alice") == ["tide 9"])
+    }
+
+    @Test("Nothing of others is found, nor hinted at: the answer is that of a word nobody said")
+    func others() throws {
+        let world = try World()
+        try world.make(.community("c"), members: ["alice", "bob", "mallory"])
+        let secret = ConversationID.community("c", channel: "secret")
+        try world.put(secret, .init(isPrivate: true, members: ["alice", "bob"]))
+        try world.make(group, members: ["alice", "bob"])
+        try world.put(.room("lobby"))
+        try world.send("treasure here", to: .direct("bob"), by: "alice")
+        try world.send("treasure there", to: group, by: "alice")
+        try world.send("treasure in secret", to: secret, by: "alice")
+        try world.send("treasure aloud", to: .room("lobby"), by: "alice")
+        #expect(try world.found("treasure", by: "bob") == ["treasure in secret", "treasure there", "treasure here"])
+        #expect(try world.found("treasure", in: .direct("alice"), by: "bob") == ["treasure here"])
+        for sort in SearchSort.allCases {
+            for text in ["treasure", "nobodysaidthis"] {
+                let page = try world.search(SearchQuery(text, sort: sort, limit: 1), by: Caller(user: "mallory"))
+                #expect(page.hits.isEmpty && page.next == nil && !page.isIndexing)
+            }
+        }
+        // A room is looked in by its name.
+        #expect(try world.found("treasure", in: .room("lobby"), by: "mallory") == ["treasure aloud"])
+        #expect(refusal { _ = try world.found("treasure", in: secret, by: "mallory") }?.code == .unknownConversation)
+        // An administrator finds by name what they may read, and everywhere what is their own.
+        let admin = try world.search(SearchQuery("treasure", in: secret), by: World.admin)
+        #expect(admin.hits.count == 1)
+        #expect(try world.search(SearchQuery("treasure"), by: World.admin).hits.isEmpty)
+    }
+
+    @Test("Two who look for the same words find each their own, named as each names it")
+    func twoUsers() throws {
+        let world = try World()
+        try world.send("the same words", to: .direct("bob"), by: "alice")
+        try world.send("the same words", to: .direct("carol"), by: "dora")
+        for (user, peer) in [("alice", "bob"), ("bob", "alice"), ("carol", "dora")] as [(UserID, UserID)] {
+            let hits = try world.search(SearchQuery("same words"), by: Caller(user: user)).hits
+            #expect(hits.map(\.message.conversation) == [.direct(peer)])
+            #expect(hits.first.map { hit in hit.highlights.map { String(hit.text[$0]) } } == ["same", "words"])
+        }
+    }
+
+    @Test("All scripts are found, and their ranges are bytes of the text")
+    func scripts() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        for text in ["今日は東京タワーへ", "صباحُ الخير يا عمر", "well done 👍🏽!", "naïve Ångström"] {
+            try world.send(text, to: group, by: "alice")
+        }
+        for (text, marked) in [
+            ("東京", "東京"), ("الخير", "الخير"), ("👍", "👍🏽"), ("angstrom", "Ångström"), ("صباح", "صباحُ"),
+        ] {
+            let hits = try world.search(SearchQuery(text), by: Caller(user: "alice")).hits
+            #expect(hits.first.map { hit in hit.highlights.map { String(hit.text[$0]) } } == [marked], "\(text)")
+        }
+    }
+
+    // MARK: Pages
+
+    @Test("Pages neither skip nor repeat, whatever is said meanwhile", arguments: SearchSort.allCases)
+    func pages(sort: SearchSort) throws {
+        let world = try World()
+        let names = (0..<5).map { ConversationID.group(Identifier(known: "g\($0)")) }
+        for name in names { try world.make(name, members: ["alice", "bob"]) }
+        for number in 0..<60 {
+            world.clock.advance(by: 1)
+            let rest = String(repeating: " more", count: number % 7)
+            try world.send("tide \(number)\(rest)", to: names[number % 5], by: "bob")
+        }
+        let whole = try world.found("tide", sort: sort, by: "alice")
+        #expect(whole.count == 60)
+        var seen: [String] = []
+        var query = SearchQuery("tide", sort: sort, limit: 7)
+        while true {
+            let page = try world.search(query, by: Caller(user: "alice"))
+            #expect(page.hits.count <= 7)
+            seen += page.hits.map(\.text)
+            world.clock.advance(by: 1)
+            try world.send("tide tide tide", to: names[2], by: "bob")
+            guard let next = page.next else { break }
+            query.cursor = next
+        }
+        #expect(seen == whole)
+    }
+
+    @Test("A page of long messages ends where there is no more room, and goes on there")
+    func longMessages() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        for number in 0..<12 {
+            try world.send("tide \(number) " + String(repeating: "x", count: 100_000), to: group, by: "alice")
+        }
+        var counts: [Int] = []
+        var query = SearchQuery("tide", limit: 100)
+        while true {
+            let page = try world.search(query, by: Caller(user: "alice"))
+            counts.append(page.hits.count)
+            guard let next = page.next else { break }
+            query.cursor = next
+        }
+        #expect(counts == [5, 5, 2])
+    }
+
+    @Test("What is out of range is refused by name, and a cursor goes with its question")
+    func refusals() throws {
+        let world = try World()
+        try world.make(group, members: ["alice"])
+        for number in 1...3 { try world.send("tide \(number)", to: group, by: "alice") }
+        func refused(_ query: SearchQuery) -> String? {
+            let error = refusal { _ = try world.search(query, by: Caller(user: "alice")) }
+            return error?.code == .invalidParameter ? error?.parameter : nil
+        }
+        #expect(refused(SearchQuery("")) == "text")
+        #expect(refused(SearchQuery(String(repeating: "é", count: 129))) == "text")
+        #expect(refused(SearchQuery("tide", limit: 0)) == "limit")
+        #expect(refused(SearchQuery("tide", limit: 101)) == "limit")
+        #expect(refused(SearchQuery("tide", after: .init(rawValue: "x"))) == "cursor")
+        let next = try world.search(SearchQuery("tide", limit: 1), by: Caller(user: "alice")).next
+        #expect(next != nil)
+        #expect(refused(SearchQuery("tid", after: next)) == "cursor")
+        #expect(refused(SearchQuery("tide", in: group, after: next)) == "cursor")
+        #expect(refused(SearchQuery("tide", sort: .bestFirst, after: next)) == "cursor")
+        #expect(refused(SearchQuery("tide", after: next)) == nil)
+        // Punctuation finds nothing, whatever it would mean to an index.
+        for text in ["...", "\"", "*", "- ^", "\u{0}"] { #expect(try world.found(text, by: "alice") == [], "\(text)") }
+        _ = try world.found("NEAR( tide OR", by: "alice")
+    }
+
+    // MARK: An index that is behind
+
+    /// One that proposes what it once read, and is never whole in time.
+    private final class StaleIndex: MessageIndex {
+        private let base = ScanningIndex()
+        private let known = Mutex<SearchMatches?>(nil)
+
+        func committed(_ conversations: Set<ConversationID>, moved: Int64) {}
+        func isWhole(_ conversations: [ConversationRow]) -> Bool { false }
+        func catchUp(
+            with conversations: [ConversationRow], within time: Duration,
+            completion: @escaping @Sendable (Bool) -> Void
+        ) {
+            #expect(time == .seconds(2))
+            completion(false)
+        }
+
+        func find(
+            _ terms: SearchTerms, in scopes: [SearchScope], sort: SearchSort, after position: SearchPosition?,
+            limit: Int, _ store: any StoreReader
+        ) throws -> SearchMatches? {
+            if let known = known.withLock({ $0 }) { return position == nil ? known : SearchMatches() }
+            let found = try base.find(terms, in: scopes, sort: sort, after: position, limit: limit, store)
+            known.withLock { $0 = found }
+            return found
+        }
+    }
+
+    @Test(
+        "What a stale index proposes is shown only as far as it may be seen now, and the answer says that it may lack")
+    func staleIndex() throws {
+        let world = try World(index: StaleIndex())
+        try world.make(group, members: ["alice", "bob"])
+        let alice = Caller(user: "alice")
+        var ids: [MessageID] = []
+        for number in 1...5 {
+            let submission = world.submission("tide \(number)")
+            ids.append(submission.id)
+            try world.send(submission, to: group, by: "alice")
+        }
+        let query = SearchQuery("tide", limit: 100)
+        #expect(try world.search(query, by: Caller(user: "bob")).hits.count == 5)
+        try world.delete(ids[0], in: group, by: alice)
+        try world.edit(ids[1], in: group, "ebb", by: alice)
+        try world.hide([ids[2]], in: group, by: "bob")
+        let page = try world.search(query, by: Caller(user: "bob"))
+        #expect(page.hits.map(\.text) == ["tide 5", "tide 4"] && page.isIndexing && page.next == nil)
+        try world.delete(.all, of: group)
+        #expect(try world.search(query, by: Caller(user: "bob")).hits.isEmpty)
+        #expect(try world.search(query, by: Caller(user: "mallory")).hits.isEmpty)
+        // The places are another log's by now.
+        try world.delete(group)
+        try world.make(group, members: ["bob"])
+        for number in 1...5 { try world.send("tide again \(number)", to: group, by: "bob") }
+        #expect(try world.search(query, by: Caller(user: "bob")).hits.isEmpty)
+    }
+}

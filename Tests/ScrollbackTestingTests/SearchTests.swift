@@ -1,0 +1,68 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+@Suite("Three sources of a search")
+struct SearchTests {
+    private let group = ConversationID.group("swift")
+
+    private func texts(_ page: SearchPage) -> [String] { page.hits.map(\.text) }
+
+    @Test("The device finds what it has, the server all, and without the server the device's is said not to be all")
+    func threeSources() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let bob = try await world.client("bob")
+        for number in 1...40 { try await bob.conversation(group).send(.text("tide \(number)")) }
+        await bob.flushed()
+        let alice = try await world.client("alice")
+        let chat = alice.conversation(group)
+        _ = try await chat.history(.earliest, limit: 5, from: .remote)
+
+        #expect(texts(try await chat.search("tide 3", from: .local)).contains("tide 3"))
+        #expect(!texts(try await chat.search("tide 3", limit: 100, from: .local)).contains("tide 33"))
+        let remote = try await chat.search("tide 33", from: .remote(excludingLocal: true))
+        #expect(texts(remote) == ["tide 33"] && remote.shortfall == nil)
+        // Kept, and so not new any more.
+        #expect(texts(try await chat.search("tide 33", from: .local)) == ["tide 33"])
+        #expect(texts(try await chat.search("tide 33", from: .remote(excludingLocal: true))) == [])
+        let first = try await alice.search("tide", limit: 30)
+        #expect(texts(first) == (11...40).reversed().map { "tide \($0)" } && first.shortfall == nil)
+        let next = try #require(first.next)
+        #expect(
+            texts(try await alice.search("tide", limit: 30, after: next)) == (1...10).reversed().map { "tide \($0)" })
+        #expect(try await alice.verifyIntegrity() == [])
+
+        world.goOffline("alice")
+        let offline = try await alice.search("tide", limit: 10)
+        #expect(offline.hits.count == 10 && offline.shortfall != nil)
+        // The device's pages go on at the device, the server's only there.
+        let after = try await alice.search("tide", limit: 10, after: offline.next)
+        #expect(after.hits.count == 10 && after.shortfall != nil)
+        #expect(Set(texts(after)).isDisjoint(with: texts(offline)))
+        await #expect(throws: ChatError.self) { try await alice.search("tide", limit: 30, after: next) }
+        await #expect(throws: ChatError.self) { try await alice.search("tide", from: .remote) }
+        await #expect(throws: ChatError.self) { try await alice.search("tide", limit: 30, after: next, from: .local) }
+        await world.close()
+    }
+
+    @Test("Edits and recalls of others are found as they are at once")
+    func changes() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let bob = try await world.client("bob")
+        let chat = bob.conversation(group)
+        try await chat.send(.text("tide"))
+        await bob.flushed()
+        let alice = try await world.client("alice")
+        #expect(texts(try await alice.search("tide")) == ["tide"])
+        let id = try #require(try await chat.history().messages.first?.id)
+        _ = try await chat.edit(id, to: .text("ebb")).delivered()
+        #expect(texts(try await alice.search("tide")) == [])
+        #expect(texts(try await alice.search("ebb")) == ["ebb"])
+        _ = try await chat.recall(id).delivered()
+        #expect(texts(try await alice.search("ebb")) == [])
+        await world.close()
+    }
+}
