@@ -51,9 +51,9 @@ struct HistorySnippets {
     }
 
     func one(chat: Conversation, id: MessageID) async throws -> Message? {
-        do throws(ChatError) {
+        do {
             return try await chat.message(id)
-        } catch where error.code == .unknownMessage {
+        } catch let error where error.code == .unknownMessage {
             return nil
         }
     }

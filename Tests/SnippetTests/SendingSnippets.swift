@@ -35,9 +35,9 @@ struct SendingSnippets {
     }
 
     func stop(sending: Sending, in chat: Conversation) async throws {
-        do throws(ChatError) {
+        do {
             try await sending.cancel()
-        } catch where error.code == .conflict {
+        } catch let error where error.code == .conflict {
             try await chat.recall(sending.id)
         }
     }

@@ -127,7 +127,7 @@ struct SendbirdSnippets {
     func overlapping(query: HistoryPager, show: Show<String>) async {
         do {
             show("\(try await query.next().count) messages")
-        } catch where error.code == .queryInProgress {
+        } catch let error where error.code == .queryInProgress {
             show("a page is being read already")
         } catch {
             show("not read, the next call asks for the same page: \(error.message)")
