@@ -223,8 +223,9 @@ struct NIMSnippets {
         #expect(
             try await eventually {
                 _ = try await direct.send(.text("here too")).delivered()
-                let unread = try await stage.chat.recent()?.unread
-                return try await unread == 0 && stage.alice.conversation(.direct("bob")).recent()?.unread ?? 0 > 0
+                let there = try await stage.alice.conversation(.direct("bob")).recent()
+                let here = try await stage.chat.recent()
+                return here?.unread == 0 && there?.unread ?? 0 > 0
             })
         await stage.world.close()
         await screen.value
