@@ -121,6 +121,7 @@ struct AskingSnippets {
     func offline() async throws {
         let stage = try await Stage(saying: 5)
         let (stream, shown) = AsyncStream.makeStream(of: Bool.self)
+        _ = try await stage.messages()
         let banner = Task { await isOffline(client: stage.alice) { shown.yield($0) } }
         stage.world.goOffline("alice")
         for await isOffline in stream where isOffline { break }

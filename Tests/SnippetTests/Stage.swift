@@ -17,13 +17,6 @@ let backend = Backend()
 /// What an app's screen does with what it is given.
 typealias Show<Value> = (Value) -> Void
 
-/// What was shown, for tests.
-actor Shown<Value: Sendable> {
-    private(set) var values: [Value] = []
-
-    func add(_ value: Value) { values.append(value) }
-}
-
 /// Alice and Bob in a group, in which somebody has said something.
 struct Stage {
     let world: ChatWorld
@@ -45,11 +38,13 @@ struct Stage {
         for number in 0..<count { try await bobsChat.send(.text("\(number + 1)")) }
         await bob.flushed()
         for await state in alice.connection where state == .online { break }
+        // What Bob said may still be on its way to Alice; asked, the server tells of it.
+        _ = try await chat.history(limit: 1, from: .remote)
     }
 
-    /// Alice's copies of what there is, oldest first.
+    /// The first 100 messages, oldest first; Alice has them then.
     func messages() async throws -> [Message] {
-        try await chat.history(.earliest, limit: 100, sort: .oldestFirst).messages
+        try await chat.history(.earliest, limit: 100, sort: .oldestFirst, from: .remote).messages
     }
 }
 

@@ -73,15 +73,15 @@ struct StartingSnippets {
     func connects() async throws {
         let world = try ChatWorld(users: ["alice"])
         let client = try await world.disconnectedClient("alice")
-        let shown = Shown<String>()
+        var told: [String] = []
         let (stream, show) = AsyncStream.makeStream(of: String.self)
         let screen = Task { await connection(of: client) { show.yield($0) } }
         client.connect()
         for await text in stream {
-            await shown.add(text)
+            told.append(text)
             if text == "online" { break }
         }
-        #expect(await shown.values.last == "online")
+        #expect(told.last == "online")
         await world.close()
         await screen.value
     }
