@@ -33,6 +33,8 @@ extension ChatClient {
     ///   - anchor: where their pages begin and which way they go.
     ///   - limit: how many messages of each: to 100 of one conversation, to 25 of several or with actions, which is also what
     ///     is given without it.
+    ///   - sort: the order in each page.
+    ///   - filter: which messages are wanted; the limit counts only those.
     ///   - includingActions: whether the actions on the messages are wanted one by one; of one conversation only.
     /// - Throws: `invalid-parameter` naming the argument; `unreachable`.
     public func fetchHistory(

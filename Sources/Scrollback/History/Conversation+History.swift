@@ -33,6 +33,7 @@ extension Conversation {
     /// - Parameters:
     ///   - anchor: where to begin and which way to go: `latest`, `before` and `backward` to older, everything else to
     ///     newer. A page's cursor does not say which way it goes: `invalid-parameter`.
+    ///   - filter: which messages are wanted.
     ///   - source: ``HistorySource/local`` passes over what is not on this device.
     public func messages(
         from anchor: Anchor = .latest, matching filter: MessageFilter = .all, source: HistorySource = .merged

@@ -11,7 +11,7 @@ extension Conversation {
     ///   - text: what was typed, 1...256 bytes of UTF-8.
     ///   - sort: newest first, or what answers best first.
     ///   - limit: how many messages at most, 1...100.
-    ///   - cursor: the ``SearchPage/next`` of a page of the same question.
+    ///   - cursor: the `next` of a page of the same question.
     /// - Throws: `invalid-parameter` naming the argument; `local-storage`.
     public func search(
         _ text: String, sort: SearchSort = .newestFirst, limit: Int = 20, after cursor: SearchCursor? = nil
@@ -27,7 +27,7 @@ extension ChatClient {
     ///   - text: what was typed, 1...256 bytes of UTF-8, as ``Conversation/search(_:sort:limit:after:)`` takes it.
     ///   - sort: newest first, or what answers best first.
     ///   - limit: how many messages at most, 1...100.
-    ///   - cursor: the ``SearchPage/next`` of a page of the same question.
+    ///   - cursor: the `next` of a page of the same question.
     /// - Throws: `invalid-parameter` naming the argument; `local-storage`.
     public func search(
         _ text: String, sort: SearchSort = .newestFirst, limit: Int = 20, after cursor: SearchCursor? = nil
