@@ -75,6 +75,23 @@ struct AskingTests {
         await world.close()
     }
 
+    @Test(
+        "Around a time the device has what the server has, where several messages share the millisecond too",
+        .rows(33, 34, 171))
+    func aroundSharedTimes() async throws {
+        let (world, _, chat) = try await world(saying: 60)
+        let all = try await chat.history(.earliest, limit: 100, sort: .oldestFirst, from: .remote).messages
+        #expect(all.count == 60)
+        for date in Set(all.map(\.sentAt)) {
+            let around = Anchor.around(.date(date), before: 3, after: 3)
+            let seqs = try await chat.history(around, from: .remote).messages.map(\.seq)
+            for source in [HistorySource.local, .merged] {
+                #expect(try await chat.history(around, from: source).messages.map(\.seq) == seqs, "\(source)")
+            }
+        }
+        await world.close()
+    }
+
     @Test("A loop takes pages as it goes, and a loop that ends early asks for no more")
     func noReadingAhead() async throws {
         let (world, _, chat) = try await world(saying: 250)
