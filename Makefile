@@ -30,9 +30,10 @@ test: dependencies ## Build and run all tests, a few minutes
 test-long: dependencies ## Every test with full counts: seeds, logs, crashes; about an hour
 	scripts/test-long.sh
 
-check: dependencies ## What CI checks besides the tests: format, walls, an outside app
+check: dependencies ## What CI checks besides the tests: format, walls, examples, an outside app
 	swift format lint --strict --recursive --parallel Sources Tests Examples Package.swift
 	scripts/check-walls.sh
+	scripts/check-snippets.sh
 	scripts/check-outside-app.sh
 
 format: ## Format all sources

@@ -210,5 +210,7 @@ let package = Package(
                 "ScrollbackTesting",
             ],
             swiftSettings: strict),
+        // Every example of the documentation, word for word (scripts/check-snippets.sh). An app imports these two, no more.
+        .testTarget(name: "SnippetTests", dependencies: ["Scrollback", "ScrollbackTesting"], swiftSettings: strict),
     ]
 )

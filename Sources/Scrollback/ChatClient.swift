@@ -36,7 +36,7 @@ public final class ChatClient: Sendable {
         /// Asked for a token at each connection, and again when it expires.
         ///
         /// An error is no reason to give up: the client asks again later, after the error's `retryAfter` if it is a
-        /// ``ChatError`` that has one.
+        /// `ChatError` that has one.
         public var token: @Sendable () async throws -> String
         package var transport: (any Transport)?
         package var clock: @Sendable () -> Date = { Date() }
@@ -73,7 +73,7 @@ public final class ChatClient: Sendable {
     /// Nothing is sent before ``connect()``.
     ///
     /// - Throws: `local-storage` when the store can't be opened, is another user's, or a newer version's;
-    ///   `invalid-parameter` when the server's address is none, or the device's name is not an ``Identifier``.
+    ///   `invalid-parameter` when the server's address is none, or the device's name is not an `Identifier`.
     public static func open(_ configuration: Configuration) async throws(ChatError) -> ChatClient {
         guard ["http", "https"].contains(configuration.server.scheme), configuration.server.host()?.isEmpty == false
         else {

@@ -12,8 +12,11 @@ extension Conversation {
     /// it.
     ///
     /// - Parameters:
+    ///   - id: the message.
     ///   - content: of the type the message has.
     ///   - mentions: whom it calls by name from now on.
+    ///   - metadata: the application's own object from now on.
+    ///   - customType: the free name to filter by from now on.
     /// - Throws: `invalid-parameter` or `too-large` when it can't be asked for as it is; `local-storage`. The server may
     ///   refuse it still: `forbidden`, `unknown-message`, `conflict` for a message that was deleted.
     @discardableResult
@@ -110,7 +113,9 @@ extension Conversation {
 
     /// Reacts to a message; once more with the same is refused as a `conflict`.
     ///
-    /// - Parameter value: an emoji, or anything else of 1...128 bytes.
+    /// - Parameters:
+    ///   - value: an emoji, or anything else of 1...128 bytes.
+    ///   - id: the message.
     /// - Throws: `invalid-parameter`; `local-storage`. The server may refuse it still.
     @discardableResult
     public func react(_ value: String, to id: MessageID) async throws(ChatError) -> Sending {

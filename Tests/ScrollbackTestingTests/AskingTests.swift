@@ -39,6 +39,9 @@ struct AskingTests {
                 try await numbers(chat.messages(from: .between(.seq(7), .seq(220)), source: source))
                     == Array(7..<220))
             #expect(
+                try await numbers(chat.messages(from: .backward(from: .seq(220), downTo: .seq(7)), source: source))
+                    == (7..<220).reversed())
+            #expect(
                 try await numbers(chat.messages(from: .around(.seq(100), before: 5, after: 5), source: source))
                     == Array(95...250))
         }
@@ -59,6 +62,9 @@ struct AskingTests {
         #expect(
             try await numbers(chat.messages(from: .between(.seq(50), .seq(248)), source: .local))
                 == Array(98...102) + [246, 247])
+        #expect(
+            try await numbers(chat.messages(from: .backward(from: .seq(248), downTo: .seq(50)), source: .local))
+                == [247, 246] + Array(98...102).reversed())
         let page = try await chat.history(.before(.seq(248)), limit: 20, from: .local)
         #expect(page.messages.map(\.seq) == [247, 246])
         #expect(page.gap == 103...245)
@@ -66,6 +72,23 @@ struct AskingTests {
             for try await _ in chat.messages(source: .merged) {}
         }
         #expect(try await alice.verifyIntegrity() == [])
+        await world.close()
+    }
+
+    @Test(
+        "Around a time the device has what the server has, where several messages share the millisecond too",
+        .rows(33, 34, 171))
+    func aroundSharedTimes() async throws {
+        let (world, _, chat) = try await world(saying: 60)
+        let all = try await chat.history(.earliest, limit: 100, sort: .oldestFirst, from: .remote).messages
+        #expect(all.count == 60)
+        for date in Set(all.map(\.sentAt)) {
+            let around = Anchor.around(.date(date), before: 3, after: 3)
+            let seqs = try await chat.history(around, from: .remote).messages.map(\.seq)
+            for source in [HistorySource.local, .merged] {
+                #expect(try await chat.history(around, from: source).messages.map(\.seq) == seqs, "\(source)")
+            }
+        }
         await world.close()
     }
 

@@ -71,6 +71,20 @@ struct ChatWorldTests {
         await world.close()
     }
 
+    @Test("A message that is not stored is done once the server has passed it on", .timeLimit(.minutes(1)))
+    func notStored() async throws {
+        let world = try ChatWorld()
+        let alice = try await world.client("alice")
+        let chat = alice.conversation(.direct("bob"))
+        _ = try await chat.send(.text("kept")).delivered()
+        let sending = try await chat.send(.text("now only"), traits: .init(isStored: false))
+        #expect(await #expect(throws: ChatError.self) { try await sending.delivered() }?.code == .cancelled)
+        try await chat.send(.text("again"), traits: .init(isStored: false))
+        await alice.flushed()
+        #expect(try world.messages(in: .direct(between: "alice", and: "bob")).map(\.text) == ["kept"])
+        await world.close()
+    }
+
     @Test("A lost acknowledgement makes no second message")
     func lostAcknowledgement() async throws {
         let world = try ChatWorld()

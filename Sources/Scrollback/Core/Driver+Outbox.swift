@@ -43,7 +43,7 @@ extension Driver {
         }
         if case .success(let answer) = outcome {
             do {
-                try await store(answer, id)
+                try await store(answer, to: request, id)
             } catch {
                 return await failed(error)
             }
@@ -56,7 +56,9 @@ extension Driver {
     }
 
     /// What an answer brings goes into the log in the transaction that takes the request out of the outbox.
-    private func store(_ answer: OutboxAnswer, _ id: MessageID) async throws(ChatError) {
+    private func store(
+        _ answer: OutboxAnswer, to request: ClientRequest, _ id: MessageID
+    ) async throws(ChatError) {
         let user = core.user
         let outcome = try await core.store.write { writer -> LogOutcome? in
             guard let request = try writer.reader.request(id) else { return nil }
@@ -64,9 +66,13 @@ extension Driver {
             return try answer.input(for: request, user).flatMap { try writer.apply([$0]).first }
         }
         guard let outcome else {
-            if case .done(let conversation) = answer {
+            switch (answer, request) {
+            case (.done(let conversation), _):
                 core.changes.changed([conversation])
                 await recheck([conversation])
+            // Nothing of it is kept: whoever waits for it, or shows it, sees that it is out of the outbox.
+            case (.sent, .send(let conversation, _)): core.changes.changed([conversation])
+            default: break
             }
             return
         }

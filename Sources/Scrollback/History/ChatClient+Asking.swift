@@ -33,6 +33,8 @@ extension ChatClient {
     ///   - anchor: where their pages begin and which way they go.
     ///   - limit: how many messages of each: to 100 of one conversation, to 25 of several or with actions, which is also what
     ///     is given without it.
+    ///   - sort: the order in each page.
+    ///   - filter: which messages are wanted; the limit counts only those.
     ///   - includingActions: whether the actions on the messages are wanted one by one; of one conversation only.
     /// - Throws: `invalid-parameter` naming the argument; `unreachable`.
     public func fetchHistory(
@@ -47,7 +49,8 @@ extension ChatClient {
 
     /// Goes on where a batch ended.
     ///
-    /// The conversations that were read to their end drop out; the others keep their order and filter.
+    /// The conversations that were read to their end drop out; the others keep their order and filter. The limit is not
+    /// kept, and actions come with the first batch only.
     ///
     /// - Throws: `invalid-parameter` naming the argument, and where nothing is left to read; `unreachable`.
     public func fetchHistory(after batch: HistoryBatch, limit: Int? = nil) async throws(ChatError) -> HistoryBatch {
@@ -101,8 +104,7 @@ extension ChatClient {
 
     /// Asks the server for messages once more, and has this device's copies be as they are now.
     ///
-    /// Local extensions and read positions stay; a message that was deleted on the server is not matched, and the local copy
-    /// is left.
+    /// Read positions stay; a message that was deleted on the server is not matched, and the local copy is left.
     ///
     /// - Parameter references: 1...20 messages, of any conversations; one that is given twice is answered once.
     /// - Throws: `invalid-parameter` for none or too many; `unreachable`.

@@ -31,8 +31,9 @@ extension Conversation {
     /// One message after the other, from a point to the end, page by page as they are asked for.
     ///
     /// - Parameters:
-    ///   - anchor: where to begin and which way to go: ``Anchor/latest`` and `before` to older, everything else to newer.
-    ///     A page's cursor does not say which way it goes: `invalid-parameter`.
+    ///   - anchor: where to begin and which way to go: `latest`, `before` and `backward` to older, everything else to
+    ///     newer. A page's cursor does not say which way it goes: `invalid-parameter`.
+    ///   - filter: which messages are wanted.
     ///   - source: ``HistorySource/local`` passes over what is not on this device.
     public func messages(
         from anchor: Anchor = .latest, matching filter: MessageFilter = .all, source: HistorySource = .merged

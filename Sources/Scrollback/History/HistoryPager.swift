@@ -76,9 +76,12 @@ extension Conversation {
     /// Reads history page by page: the pager remembers its place.
     ///
     /// - Parameters:
-    ///   - anchor: where it begins and which way it goes; by default from the newest message to older.
+    ///   - anchor: where it begins and which way it goes; by default from the newest message to older. After `around` it goes
+    ///     to older; begin at a point and not at another page's `newer`, which may be a cursor that does not say its way.
     ///   - limit: how many messages a page has, 0...100.
     ///   - sort: the order in each page, whichever way the pages go.
+    ///   - filter: which messages are wanted; the limit counts only those.
+    ///   - source: the device, the server, or the device first and the server for what is missing there.
     public func pager(
         from anchor: Anchor = .latest, limit: Int = 20, sort: Sort = .oldestFirst,
         matching filter: MessageFilter = .all, source: HistorySource = .merged

@@ -49,10 +49,12 @@ struct LocalRun: Sendable {
                 from: first.newestOlder + 1, to: end.newestOlder, limit: query.limit, query.filter, log, reader)
             older = nil
         case .around(let point, let before, let after):
-            guard let log, let place = try place(point, &unknownPoint) else {
+            guard let log, var place = try place(point, &unknownPoint) else {
                 unknownPoint = unknownPoint ?? point
                 return
             }
+            // Of several messages at one time the first is the one there, and the others are newer, as on the server.
+            place.oldestNewer = min(place.oldestNewer, place.newestOlder + 2)
             try readAround(place, before: before, after: after, query.filter, log, reader)
         }
     }

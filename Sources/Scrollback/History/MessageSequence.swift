@@ -31,7 +31,11 @@ public struct MessageSequence: AsyncSequence, Sendable {
         init(sequence: MessageSequence, anchor: Anchor) {
             self.sequence = sequence
             self.anchor = anchor
-            goesNewer = if case .before = anchor { false } else { true }
+            goesNewer =
+                switch anchor {
+                case .before, .backward: false
+                case .after, .around, .between, .cursor: true
+                }
         }
 
         /// The next message; nothing at the end.
@@ -64,9 +68,11 @@ public struct MessageSequence: AsyncSequence, Sendable {
         }
 
         private func beyond(_ gap: ClosedRange<Int64>, _ anchor: Anchor) -> Anchor {
-            guard goesNewer else { return .before(.seq(gap.lowerBound)) }
-            if case .between(_, let end) = anchor { return .between(.seq(gap.upperBound + 1), end) }
-            return .after(.seq(gap.upperBound))
+            switch anchor {
+            case .backward(_, let end): .backward(from: .seq(gap.lowerBound), downTo: end)
+            case .between(_, let end): .between(.seq(gap.upperBound + 1), end)
+            default: goesNewer ? .after(.seq(gap.upperBound)) : .before(.seq(gap.lowerBound))
+            }
         }
     }
 }

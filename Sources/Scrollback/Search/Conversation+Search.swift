@@ -11,9 +11,9 @@ extension Conversation {
     ///   - text: what was typed, 1...256 bytes of UTF-8.
     ///   - sort: newest first, or what answers best first.
     ///   - limit: how many messages at most, 1...100.
-    ///   - cursor: the ``SearchPage/next`` of a page of the same question.
+    ///   - cursor: the `next` of a page of the same question.
     ///   - source: the device; the server, whose answer is kept on the device too; or the server where it can be asked, else
-    ///     the device, with a ``SearchPage/shortfall``.
+    ///     the device, with a `shortfall`.
     /// - Throws: `invalid-parameter` naming the argument; what the server refused; `local-storage`. A server that can't be
     ///   reached is an error of a remote search, and of a merged one that goes on from the server's page.
     public func search(
@@ -31,9 +31,9 @@ extension ChatClient {
     ///   - text: what was typed, 1...256 bytes of UTF-8, as ``Conversation/search(_:sort:limit:after:from:)`` takes it.
     ///   - sort: newest first, or what answers best first.
     ///   - limit: how many messages at most, 1...100.
-    ///   - cursor: the ``SearchPage/next`` of a page of the same question.
+    ///   - cursor: the `next` of a page of the same question.
     ///   - source: the device; the server, whose answer is kept on the device too; or the server where it can be asked, else
-    ///     the device, with a ``SearchPage/shortfall``.
+    ///     the device, with a `shortfall`.
     /// - Throws: `invalid-parameter` naming the argument; what the server refused; `local-storage`. A server that can't be
     ///   reached is an error of a remote search, and of a merged one that goes on from the server's page.
     public func search(

@@ -51,7 +51,9 @@ public struct Sending: Sendable, Identifiable {
 
     /// Waits until the message is on the server.
     ///
-    /// - Throws: why it failed; `closed` or `cancelled` when nobody will ever know.
+    /// - Throws: why it failed; `cancelled` for what is ``State/gone``, which is also what was done to a message that is not
+    ///   on this device any more: a deletion for oneself, a clearing. `closed` when the client was closed, or the task that
+    ///   waits was cancelled.
     public func delivered() async throws(ChatError) -> Message {
         for await state in states {
             switch state {

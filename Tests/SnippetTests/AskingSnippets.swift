@@ -1,0 +1,136 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+/// The articles on searching, on several conversations at once, and on what happens offline.
+@Suite("Examples: search, several conversations, offline")
+struct AskingSnippets {
+    func search(chat: Conversation, show: Show<[String]>) async throws {
+        var page = try await chat.search("mig data", limit: 20)
+        show(page.hits.map(\.text))
+        while let next = page.next {
+            page = try await chat.search("mig data", limit: 20, after: next)
+            show(page.hits.map(\.text))
+        }
+    }
+
+    func highlight(client: ChatClient, show: Show<String>) async throws {
+        let found = try await client.search("data", sort: .bestFirst)
+        for hit in found.hits {
+            let words = hit.highlights.map { hit.text[$0] }
+            show("\(hit.text): \(words.joined(separator: ", "))")
+        }
+    }
+
+    func open(hit: SearchHit, client: ChatClient, show: Show<[Timeline.Item]>) async {
+        let timeline = client.conversation(hit.message.conversation).timeline(at: .id(hit.message.id))
+        for await view in timeline.views { show(view.items) }
+    }
+
+    func several(client: ChatClient, ids: [ConversationID], show: Show<(ConversationID, [Message])>) async throws {
+        var batch = try await client.fetchHistory(in: ids, limit: 10)
+        while true {
+            for (id, messages) in batch.messages where !messages.isEmpty { show((id, messages)) }
+            if batch.next.isEmpty { break }
+            batch = try await client.fetchHistory(after: batch, limit: 10)
+        }
+    }
+
+    func counts(client: ChatClient, lastRead: Timetoken, show: Show<String>) async throws {
+        let after = Timetoken(rawValue: lastRead.rawValue + 1)
+        let counts = try await client.messageCounts(since: [.group("swift"): after, .direct("bob"): after])
+        show("\(counts[.group("swift")] ?? 0) in the group, \(counts[.direct("bob")] ?? 0) from bob")
+    }
+
+    func badge(client: ChatClient, chat: Conversation, show: Show<String>) async throws {
+        let list = try await client.recents.view(limit: 50)
+        let here = try await chat.recent()
+        show("\(list.totalUnread) unread, \(here?.unread ?? 0) here, \(here?.mentions ?? 0) of them mention you")
+    }
+
+    func refresh(client: ChatClient, messages: [Message]) async throws -> [Message] {
+        let references = messages.prefix(20).map { MessageReference($0.id, in: $0.conversation) }
+        let result = try await client.refresh(references)
+        return result.matched
+    }
+
+    func sendAndLeave(client: ChatClient) async throws {
+        try await client.conversation(.direct("bob")).send(.text("on my way"))
+        await client.flushed()  // nothing is left to be sent, or what is left was refused
+        await client.close()
+    }
+
+    func isOffline(client: ChatClient, show: Show<Bool>) async {
+        for await state in client.connection {
+            if case .waiting = state { show(true) }
+            if case .online = state { show(false) }
+        }
+    }
+
+    func retry(client: ChatClient, chat: Conversation) async throws -> HistoryPage {
+        let page = try await chat.history(.latest, limit: 50)
+        guard page.shortfall?.isTemporary == true else { return page }
+        client.retryConnection()
+        return try await chat.history(.latest, limit: 50)
+    }
+
+    @Test("What is on the device is found, shown with its words, and opened")
+    func finds() async throws {
+        let stage = try await Stage()
+        for text in ["data migration", "migrating the data", "something else"] {
+            _ = try await stage.chat.send(.text(text)).delivered()
+        }
+        var found: [[String]] = []
+        try await search(chat: stage.chat) { found.append($0) }
+        #expect(found.flatMap { $0 } == ["migrating the data", "data migration"])
+        var texts: [String] = []
+        try await highlight(client: stage.alice) { texts.append($0) }
+        #expect(Set(texts) == ["data migration: data", "migrating the data: data"])
+        let hit = try #require(try await stage.chat.search("else").hits.first)
+        let (stream, shown) = AsyncStream.makeStream(of: Int.self)
+        let screen = Task { await open(hit: hit, client: stage.alice) { shown.yield($0.count) } }
+        for await count in stream where count == 3 { break }
+        await stage.world.close()
+        await screen.value
+    }
+
+    @Test("A busy conversation keeps none of the others from being whole, and counts are from a time on")
+    func reads() async throws {
+        let stage = try await Stage(saying: 95)
+        var bobs: [Message] = []
+        for text in ["a", "b"] {
+            bobs.append(try await stage.bob.conversation(.direct("alice")).send(.text(text)).delivered())
+        }
+        var read: [ConversationID: Int] = [:]
+        try await several(client: stage.alice, ids: [Stage.group, .direct("bob")]) { id, messages in
+            read[id, default: 0] += messages.count
+        }
+        #expect(read == [Stage.group: 95, .direct("bob"): 2])
+        var told: [String] = []
+        try await counts(client: stage.alice, lastRead: bobs[0].timetoken) { told.append($0) }
+        #expect(told == ["0 in the group, 1 from bob"])
+        #expect(try await eventually { try await stage.alice.recents.view().totalUnread == 97 })
+        try await badge(client: stage.alice, chat: stage.chat) { told.append($0) }
+        #expect(told.last == "97 unread, 95 here, 0 of them mention you")
+        #expect(try await refresh(client: stage.alice, messages: stage.messages()).count == 20)
+        await stage.world.close()
+    }
+
+    @Test("What is sent offline goes later, and a page says what it could not ask")
+    func offline() async throws {
+        let stage = try await Stage(saying: 5)
+        let (stream, shown) = AsyncStream.makeStream(of: Bool.self)
+        _ = try await stage.messages()
+        let banner = Task { await isOffline(client: stage.alice) { shown.yield($0) } }
+        stage.world.goOffline("alice")
+        for await isOffline in stream where isOffline { break }
+        #expect(try await retry(client: stage.alice, chat: stage.chat).messages.count == 5)
+        stage.world.goOnline("alice")
+        for await isOffline in stream where !isOffline { break }
+        try await sendAndLeave(client: stage.alice)
+        #expect(try stage.world.messages(in: .direct(between: "alice", and: "bob")).count == 1)
+        await stage.world.close()
+        await banner.value
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+/// The articles on sending, and on changing what was sent.
+@Suite("Examples: sending and changing")
+struct SendingSnippets {
+    func follow(chat: Conversation, show: Show<String>) async throws {
+        let sending = try await chat.send(.text("hello @bob"), mentioning: .users(["bob"]))
+        for await state in sending.states {
+            switch state {
+            case .stored: show("waiting")
+            case .sending: show("sending")
+            case .waiting(let date): show("trying again at \(date)")
+            case .sent(let message): show("sent, at place \(message.seq)")
+            case .failed(let error): show("refused: \(error.message)")
+            case .gone: show("cancelled")
+            }
+        }
+    }
+
+    func wait(chat: Conversation, show: Show<String>) async throws {
+        do {
+            let message = try await chat.send(.text("hello")).delivered()
+            show("sent at \(message.sentAt)")
+        } catch {
+            show("\(error.code): \(error.message)")
+        }
+    }
+
+    func again(chat: Conversation, id: MessageID) async throws {
+        let sending = chat.sending(id)
+        try await sending.retry()
+    }
+
+    func stop(sending: Sending, in chat: Conversation) async throws {
+        do {
+            try await sending.cancel()
+        } catch let error where error.code == .conflict {
+            try await chat.recall(sending.id)
+        }
+    }
+
+    func custom(chat: Conversation) async throws -> Message {
+        let poll = try MessageContent(
+            type: MessageType("com.example.poll"), json: RawJSON(#"{"question": "tea or coffee?"}"#))
+        return try await chat.send(poll, metadata: RawJSON(#"{"round": 2}"#), customType: "poll").delivered()
+    }
+
+    func quiet(chat: Conversation) async throws {
+        try await chat.send(.text("build 7 is done"), traits: .init(countsUnread: false))
+        let knock = try MessageContent(type: .command, json: RawJSON(#"{"do": "knock"}"#))
+        try await chat.send(knock)  // reaches whoever is connected now, and is not stored
+    }
+
+    func hear(client: ChatClient, show: Show<String>) async {
+        for await event in client.events {
+            switch event {
+            case .message(let message): show("new: \(message.text ?? "")")
+            case .changed(let message): show(message.isDeleted ? "gone" : "now: \(message.text ?? "")")
+            case .transient(let message): show("heard: \(message.content.json)")
+            case .missed(let count): show("\(count) events were dropped")
+            default: break
+            }
+        }
+    }
+
+    func change(chat: Conversation, mine: MessageID, others: MessageID) async throws {
+        try await chat.edit(mine, to: .text("hello, everyone"))
+        try await chat.recall(mine)
+        try await chat.delete(others, for: .me)
+        try await chat.clear()
+    }
+
+    func edit(chat: Conversation, id: MessageID, show: Show<String>) async throws {
+        do {
+            let message = try await chat.edit(id, to: .text("hello, everyone"), mentioning: .remove).delivered()
+            show("edited at \(message.editedAt ?? message.sentAt)")
+        } catch {
+            show("not edited: \(error.message)")
+        }
+    }
+
+    func react(chat: Conversation, id: MessageID) async throws {
+        try await chat.react("👍", to: id)
+        try await chat.unreact("👍", from: id)
+        try await chat.addAction(type: "com.example.vote", value: "tea", to: id)
+    }
+
+    func votes(chat: Conversation, message: Message, show: Show<String>) async throws {
+        for action in message.actions { show("\(action.value) \(action.count)") }
+        let (actions, next) = try await chat.actions(on: message.id, limit: 100)
+        for action in actions { show("\(action.sender) \(action.value)") }
+        if let next { show("more after \(next)") }
+    }
+
+    func thread(chat: Conversation, root: MessageID, show: Show<Message>) async throws {
+        try await chat.send(.text("me too"), replyingTo: root)
+        for try await reply in chat.messages(from: .earliest, matching: .thread(root)) { show(reply) }
+    }
+
+    @Test("A message is followed until it is at its place")
+    func follows() async throws {
+        let stage = try await Stage()
+        var told: [String] = []
+        try await follow(chat: stage.chat) { told.append($0) }
+        #expect(told.last == "sent, at place 1")
+        try await wait(chat: stage.chat) { told.append($0) }
+        #expect(told.last?.hasPrefix("sent at ") == true)
+        try await stage.world.setMember("alice", of: Stage.group, false)
+        try await wait(chat: stage.chat) { told.append($0) }
+        #expect(told.last?.hasPrefix("not-member: ") == true)
+        await stage.world.close()
+    }
+
+    @Test("A message that waits is tried again, or taken back")
+    func retries() async throws {
+        let stage = try await Stage()
+        stage.world.goOffline("alice")
+        let first = try await stage.chat.send(.text("first"))
+        let second = try await stage.chat.send(.text("second"))
+        try await stop(sending: second, in: stage.chat)
+        try await again(chat: stage.chat, id: first.id)
+        stage.world.goOnline("alice")
+        #expect(try await first.delivered().text == "first")
+        #expect(try await stage.messages().compactMap(\.text) == ["first"])
+        await stage.world.close()
+    }
+
+    @Test("Content of one's own, what does not count, and what is not stored")
+    func kinds() async throws {
+        let stage = try await Stage()
+        let (events, shown) = AsyncStream.makeStream(of: String.self)
+        let listening = Task { await hear(client: stage.bob) { shown.yield($0) } }
+        for await state in stage.bob.connection where state == .online { break }
+        #expect(try await custom(chat: stage.chat).content?.json.text == #"{"question": "tea or coffee?"}"#)
+        try await quiet(chat: stage.chat)
+        for await event in events where event == #"heard: {"do": "knock"}"# { break }
+        #expect(try await eventually { try await stage.bobsChat.recent()?.unread == 1 })
+        await stage.world.close()
+        await listening.value
+    }
+
+    @Test("What was sent is changed, and what others said is out of sight")
+    func changes() async throws {
+        let stage = try await Stage(saying: 1)
+        let others = try await stage.messages()[0].id
+        let mine = try await stage.chat.send(.text("hello")).delivered().id
+        var told: [String] = []
+        try await edit(chat: stage.chat, id: mine) { told.append($0) }
+        try await edit(chat: stage.chat, id: others) { told.append($0) }
+        #expect(told[0].hasPrefix("edited at "))
+        #expect(told[1].hasPrefix("not edited: "))
+        try await change(chat: stage.chat, mine: mine, others: others)
+        #expect(try await eventually { try await stage.messages().isEmpty })
+        await stage.world.close()
+    }
+
+    @Test("Reactions, other actions and replies")
+    func actions() async throws {
+        let stage = try await Stage(saying: 1)
+        let id = try await stage.messages()[0].id
+        try await react(chat: stage.chat, id: id)
+        await stage.alice.flushed()
+        let message = try #require(try await stage.messages().first)
+        var told: [String] = []
+        try await votes(chat: stage.chat, message: message) { told.append($0) }
+        #expect(told == ["tea 1", "alice tea"])
+        var replies: [Message] = []
+        try await thread(chat: stage.chat, root: id) { replies.append($0) }
+        await stage.alice.flushed()
+        try await thread(chat: stage.chat, root: id) { replies.append($0) }
+        #expect(replies.contains { $0.text == "me too" })
+        await stage.world.close()
+    }
+}

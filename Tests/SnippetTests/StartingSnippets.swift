@@ -1,0 +1,120 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+/// README.md, and the article on getting started.
+@Suite("Examples: getting started")
+struct StartingSnippets {
+    // swift-format-ignore: NeverForceUnwrap
+    func readme(folder: URL, show: Show<[Timeline.Item]>) async throws {
+        let client = try await ChatClient.open(
+            .init(server: URL(string: "http://127.0.0.1:8080")!, user: "alice", store: .directory(folder)) {
+                try await backend.chatToken()  // what `scrollback token alice` prints
+            })
+        client.connect()  // returns at once, reconnects by itself
+
+        let chat = client.conversation(.group("swift"))
+        try await chat.send(.text("hello"))  // safe on this device; the rest happens by itself
+
+        for await view in chat.timeline(at: .firstUnread).views {
+            show(view.items)  // messages, what is still being sent, and gaps, which fill themselves
+        }
+    }
+
+    func open(server: URL, folder: URL) async throws -> ChatClient {
+        let client = try await ChatClient.open(
+            .init(server: server, user: "alice", store: .directory(folder)) {
+                try await backend.chatToken()
+            })
+        client.connect()
+        return client
+    }
+
+    func connection(of client: ChatClient, show: Show<String>) async {
+        for await state in client.connection {
+            switch state {
+            case .idle: show("not connected")
+            case .connecting: show("connecting")
+            case .online: show("online")
+            case .waiting(let date): show("trying again at \(date)")
+            case .rejected(let error): show("the server refuses this device: \(error.message)")
+            }
+        }
+    }
+
+    func firstMessage(client: ChatClient, show: Show<String>) async throws {
+        let chat = client.conversation(.direct("bob"))
+        try await chat.send(.text("hello"))
+        for message in try await chat.history(limit: 20).messages {
+            show("\(message.sender): \(message.text ?? "")")
+        }
+    }
+
+    func names(typed text: String) throws -> ConversationID {
+        let group = ConversationID.group("swift")  // a literal that is no name traps
+        let typed = try ConversationID.group(Identifier(text, parameter: "group"))  // this throws
+        return typed == group ? group : typed
+    }
+
+    func recents(of client: ChatClient, show: Show<[String]>, badge: Show<Int64>) async {
+        for await list in client.recents.views(limit: 50) {
+            show(list.conversations.map { "\($0.name ?? $0.id.description): \($0.unread)" })
+            badge(list.totalUnread)
+        }
+    }
+
+    func signOut(_ client: ChatClient, show: Show<String>) async throws {
+        let unsent = try await client.signOut(erasing: true)
+        if !unsent.isEmpty { show("\(unsent.count) messages were not sent") }
+    }
+
+    @Test("A client says how it stands, from not connected to online")
+    func connects() async throws {
+        let world = try ChatWorld(users: ["alice"])
+        let client = try await world.disconnectedClient("alice")
+        var told: [String] = []
+        let (stream, show) = AsyncStream.makeStream(of: String.self)
+        let screen = Task { await connection(of: client) { show.yield($0) } }
+        client.connect()
+        for await text in stream {
+            told.append(text)
+            if text == "online" { break }
+        }
+        #expect(told.last == "online")
+        await world.close()
+        await screen.value
+    }
+
+    @Test("A first message is in the history at once, and in the peer's list of recents")
+    func sends() async throws {
+        let stage = try await Stage()
+        _ = try await stage.alice.conversation(.direct("bob")).send(.text("before")).delivered()
+        var lines: [String] = []
+        try await firstMessage(client: stage.alice) { lines.append($0) }
+        #expect(lines.contains("alice: before"))
+        await stage.alice.flushed()
+        let (badges, badge) = AsyncStream.makeStream(of: Int64.self)
+        let list = Task { await recents(of: stage.bob, show: { _ in }, badge: { badge.yield($0) }) }
+        for await count in badges where count == 2 { break }
+        await stage.world.close()
+        await list.value
+    }
+
+    @Test("Names that are typed are checked")
+    func checksNames() throws {
+        #expect(try names(typed: "swift") == .group("swift"))
+        #expect(throws: ChatError.self) { try names(typed: "") }
+    }
+
+    @Test("Signing out tells what was not sent")
+    func signsOut() async throws {
+        let stage = try await Stage()
+        stage.world.goOffline("alice")
+        try await stage.chat.send(.text("hello"))
+        var told: String?
+        try await signOut(stage.alice) { told = $0 }
+        #expect(told == "1 messages were not sent")
+        await stage.world.close()
+    }
+}

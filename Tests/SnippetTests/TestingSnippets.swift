@@ -1,0 +1,76 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+// The article on tests without a network: these are the tests it shows.
+
+@Test("A message waits for the network")
+func waitsForTheNetwork() async throws {
+    let world = try ChatWorld(users: ["alice", "bob"])
+    let alice = try await world.client("alice")
+    let bob = try await world.client("bob")
+
+    world.goOffline("alice")
+    let sending = try await alice.conversation(.direct("bob")).send(.text("hello"))
+    world.goOnline("alice")
+    _ = try await sending.delivered()
+
+    let page = try await bob.conversation(.direct("alice")).history(from: .remote)
+    #expect(page.messages.map(\.text) == ["hello"])
+    await world.close()
+}
+
+@Test("A lost answer makes no second message")
+func lostAnswer() async throws {
+    let world = try ChatWorld()
+    try await world.makeGroup("swift", members: ["alice", "bob"])
+    let chat = try await world.client("alice").conversation(.group("swift"))
+    _ = try await chat.send(.text("first")).delivered()
+
+    world.loseNextAcknowledgement(of: "alice")
+    _ = try await chat.send(.text("second")).delivered()
+
+    #expect(try world.messages(in: .group("swift")).map(\.text) == ["first", "second"])
+    await world.close()
+}
+
+@Test("Two devices of one user show the same count")
+func twoDevices() async throws {
+    let world = try ChatWorld()
+    let phone = try await world.client("alice")
+    let laptop = try await world.client("alice")
+    let bob = try await world.client("bob")
+    _ = try await bob.conversation(.direct("alice")).send(.text("hello")).delivered()
+
+    for await list in phone.recents.views() where list.totalUnread == 1 { break }
+    try await phone.conversation(.direct("bob")).markRead()
+    for await list in laptop.recents.views() where list.conversations.first?.unread == 0 { break }
+    await world.close()
+}
+
+@Suite("Examples: a world")
+struct WorldSnippets {
+    func online(_ client: ChatClient) async {
+        for await state in client.connection where state == .online { break }
+    }
+
+    func restart(world: ChatWorld, folder: URL) async throws -> Message {
+        let first = try await world.disconnectedClient("alice", store: .directory(folder))
+        let id = try await first.conversation(.direct("bob")).send(.text("hello")).id
+        await first.close()
+
+        let second = try await world.client("alice", store: .directory(folder))
+        return try await second.conversation(.direct("bob")).sending(id).delivered()
+    }
+
+    @Test("What was queued is sent by the next client over the same folder")
+    func restarts() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let world = try ChatWorld()
+        await online(try await world.client("bob"))
+        #expect(try await restart(world: world, folder: folder).text == "hello")
+        await world.close()
+    }
+}
