@@ -20,12 +20,13 @@ extension Engine {
         }
         var cursor = try text.map { try SyncCursor($0) } ?? SyncCursor(generation: store.generation)
         if cursor.generation != store.generation { cursor = SyncCursor(generation: store.generation) }
-        // Before the snapshot: what it has beyond this number is heard in the next pass, while a number beyond the snapshot
-        // would leave out for ever what was committed between the two.
+        // Before the snapshot: a number beyond it would leave out for ever what was committed between the two.
         let moved = try store.moved
         return try store.read { store in
-            var pass = try cursor.pass ?? .init(moved: moved, userRev: store.user(caller.user)?.rev ?? 0, below: .max)
             let conversations = try conversations(of: caller.user, in: store)
+            // What the snapshot has beyond the number is in this pass too: a live event need not have told of it.
+            let newest = max(moved, conversations.map(\.row.moved).max() ?? 0)
+            var pass = try cursor.pass ?? .init(moved: newest, userRev: store.user(caller.user)?.rev ?? 0, below: .max)
             let candidates =
                 conversations
                 .filter { candidate in

@@ -227,6 +227,19 @@ struct SyncTests {
         #expect(head == 1 || next.heads.map(\.state.head) == [1])
     }
 
+    @Test("What one joined is in the pass that follows, though something slips in there that no event tells them of")
+    func joinedAndMoved() throws {
+        let store = SlippingStore()
+        let world = try World(store: store)
+        try world.make(group, members: ["alice", "bob"])
+        let cursor = try world.pass(by: "carol").cursor
+        try world.join(group, "carol")
+        store.slip = { try world.leave(.group("g"), "bob") }
+        let pass = try world.pass(cursor, by: "carol")
+        store.slip = nil
+        #expect(pass.heads.map(\.conversation) == [group])
+    }
+
     @Test("History 11: who left hears that they left, and nothing of what goes on there")
     func afterLeaving() throws {
         let world = try World()
