@@ -7,15 +7,16 @@ import Synchronization
 extension SQLiteStore {
     /// Bytes of the main file, of the log of recent commits beside it, and free on the volume.
     package func sizes() throws -> (database: Int64, wal: Int64, free: Int64) {
-        func size(_ suffix: String) -> Int64 {
-            let path = directory.appending(component: Self.fileName + suffix).path
-            let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-            return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
-        }
         return try translatingErrors {
             let volume = try FileManager.default.attributesOfFileSystem(forPath: directory.path)
             return (size(""), size("-wal"), (volume[.systemFreeSize] as? NSNumber)?.int64Value ?? 0)
         }
+    }
+
+    private func size(_ suffix: String) -> Int64 {
+        let path = directory.appending(component: Self.fileName + suffix).path
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
     }
 
     /// Waits for readers, moves everything into the main file, and empties the log of recent commits.
@@ -42,10 +43,14 @@ extension SQLiteStore {
             try pool.writeWithoutTransaction { database in
                 try translatingErrors(on: database, "room could not be given back") {
                     let free = try Int64.fetchOne(database, sql: "PRAGMA freelist_count") ?? 0
-                    guard free > 0 else { return false }
+                    guard free > 0 else {
+                        // Until then the file is as long as before: what it lost is in the log of recent commits only.
+                        if size("-wal") > 0 { _ = try? database.checkpoint(.passive) }
+                        return false
+                    }
                     // Each page is a step: the statement must be run to its end.
                     _ = try Row.fetchAll(database, sql: "PRAGMA incremental_vacuum(\(Self.pagesGivenBack))")
-                    return free > Int64(Self.pagesGivenBack)
+                    return true
                 }
             }
         }

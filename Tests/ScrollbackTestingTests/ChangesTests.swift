@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import Scrollback
 import ScrollbackTesting
@@ -129,7 +130,8 @@ struct ChangesTests {
         await world.close()
     }
 
-    @Test("Deleted for me, a message is gone from all of my devices and my counts, and from nobody else's")
+    @Test(
+        "Deleted for me, a message is gone from all of my devices and my counts, and from nobody else's", .rows(24))
     func deleteForMe() async throws {
         let world = try await world()
         let alice = try await world.client("alice")

@@ -1,0 +1,380 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackTesting
+import Testing
+
+/// Pages of several conversations, counts, refresh, pagers, and what a device is asked by id or time.
+@Suite("Asking about several, and page by page")
+struct SeveralTests {
+    private let group = ConversationID.group("swift")
+
+    /// A world with alice, bob and groups with so many messages of alice's each.
+    private func world(_ groups: [Identifier: Int]) async throws -> (world: ChatWorld, alice: ChatClient) {
+        let world = try ChatWorld()
+        let alice = try await world.client("alice")
+        for (name, count) in groups.sorted(by: { $0.key < $1.key }) {
+            try await world.makeGroup(name, members: ["alice", "bob"])
+            for number in 0..<count {
+                _ = try await alice.conversation(.group(name)).send(.text("\(name) \(number + 1)"))
+            }
+        }
+        await alice.flushed()
+        return (world, alice)
+    }
+
+    // MARK: Pagers
+
+    @Test(
+        "Check 6: a pager refuses a second call while one is under way, and tries the same page again after an error",
+        .rows(151, 152, 153, 154, 156, 157, 167, 168, 169))
+    func pager() async throws {
+        let (world, alice) = try await world(["swift": 45])
+        let pager = alice.conversation(group).pager(limit: 20, source: .remote)
+        #expect(pager.hasNext && !pager.isLoading)
+        async let first = pager.next()
+        async let second = pager.next()
+        let outcomes = [try? await first, try? await second]
+        let page = try #require(outcomes.compactMap { $0 }.first)
+        // The two may have run one after the other: then both are pages.
+        if outcomes.contains(where: { $0 == nil }) {
+            #expect(page.map(\.seq) == Array(26...45), "the newest page, oldest first")
+        }
+        let fresh = alice.conversation(group).pager(limit: 20, source: .remote)
+        #expect(try await fresh.next().map(\.seq) == Array(26...45), "pagers share nothing")
+
+        world.goOffline("alice")
+        #expect(
+            try await eventually {
+                do { _ = try await fresh.next() } catch let error as ChatError { return error.isTemporary }
+                return false
+            })
+        #expect(fresh.hasNext && !fresh.isLoading)
+        world.goOnline("alice")
+        var again: [Message] = []
+        #expect(
+            try await eventually {
+                again = (try? await fresh.next()) ?? []
+                return !again.isEmpty
+            })
+        #expect(again.map(\.seq) == Array(6...25), "the page that failed comes again")
+        #expect(try await fresh.next().map(\.seq) == Array(1...5))
+        #expect(!fresh.hasNext)
+        #expect(try await fresh.next().isEmpty, "past the end there is an empty page")
+        await world.close()
+    }
+
+    @Test("A pager that is reading refuses another call by name", .rows(156))
+    func overlap() async throws {
+        let (world, alice) = try await world(["swift": 5])
+        let pager = alice.conversation(group).pager(limit: 1, source: .remote)
+        let codes: [ChatError.Code?] = await withTaskGroup(of: ChatError.Code?.self) { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    do {
+                        _ = try await pager.next()
+                        return nil
+                    } catch {
+                        return (error as? ChatError)?.code
+                    }
+                }
+            }
+            var codes: [ChatError.Code?] = []
+            for await code in group { codes.append(code) }
+            return codes
+        }
+        #expect(Set(codes.compactMap { $0 }) == Set([ChatError.Code.queryInProgress]))
+        await world.close()
+    }
+
+    @Test("A room is paged like a group", .rows(150))
+    func room() async throws {
+        let world = try ChatWorld()
+        let room = ConversationID.room("lobby")
+        world.engine.putConversation(room, ConversationSettings(), by: Caller(user: "admin", isAdmin: true)) { _ in }
+        let alice = try await world.client("alice")
+        for number in 1...5 { _ = try await alice.conversation(room).send(.text("\(number)")).delivered() }
+        let pager = alice.conversation(room).pager(limit: 3)
+        #expect(try await pager.next().map(\.text) == ["3", "4", "5"])
+        #expect(try await pager.next().map(\.text) == ["1", "2"])
+        await world.close()
+    }
+
+    // MARK: On the device
+
+    @Test("Local messages are found by id, oldest first, 1...20 of them", .rows(43, 225, 226))
+    func byID() async throws {
+        let (world, alice) = try await world(["swift": 5])
+        let chat = alice.conversation(group)
+        let all = try await chat.history(.earliest, limit: 10, sort: .oldestFirst, from: .local).messages
+        let missing = MessageID(UUID())
+        let answer = try await chat.localMessages([all[3].id, missing, all[1].id, all[3].id])
+        #expect(answer.found.map(\.seq) == [2, 4])
+        #expect(answer.missing == [missing])
+        for count in [0, 21] {
+            let ids = (0..<count).map { _ in MessageID(UUID()) }
+            #expect(await #expect(throws: ChatError.self) { try await chat.localMessages(ids) }?.parameter == "ids")
+        }
+        let page = try await chat.history(.before(.id(all[3].id)), limit: 2, sort: .oldestFirst, from: .local)
+        #expect(page.messages.map(\.seq) == [2, 3], "before the message, ascending")
+        await world.close()
+    }
+
+    @Test("Local messages are counted by time, from one time included to another excluded", .rows(62, 63, 64, 65))
+    func localCounts() async throws {
+        let world = try ChatWorld()
+        try await world.makeCommunity("city", channels: ["a", "b"], members: ["alice"])
+        let alice = try await world.client("alice")
+        let channels = ["a", "b"].map { ConversationID.community("city", channel: $0) }
+        var times: [Timetoken] = []
+        for channel in channels {
+            for number in 1...4 {
+                times.append(try await alice.conversation(channel).send(.text("\(number)")).delivered().timetoken)
+            }
+        }
+        let everything = times[0]..<Timetoken(rawValue: .max)
+        #expect(try await alice.localMessageCount(in: [.community("city")], everything) == 8, "all channels")
+        #expect(try await alice.localMessageCount(in: [channels[1]], everything) == 4)
+        #expect(try await alice.localMessageCount(in: channels, times[1]..<times[3]) == 2)
+        #expect(try await alice.localMessageCount(in: [.group("unknown")], everything) == 0)
+        let error = await #expect(throws: ChatError.self) {
+            try await alice.localMessageCount(in: channels, times[3]..<times[3])
+        }
+        #expect(error?.parameter == "range")
+        await world.close()
+    }
+
+    @Test("Refreshed messages are as the server has them, and those that are not there say why", .rows(58, 59, 60, 61))
+    func refresh() async throws {
+        let (world, alice) = try await world(["swift": 5, "other": 1])
+        let messages = try world.messages(in: group)
+        let other = try world.messages(in: .group("other"))[0]
+        let gone = try await alice.conversation(group).recall(messages[1].id).delivered()
+        let unknown = MessageID(UUID())
+        let result = try await alice.refresh([
+            MessageReference(messages[0].id, in: group), MessageReference(messages[0].id, in: group),
+            MessageReference(other.id, in: .group("other")), MessageReference(gone.id, in: group),
+            MessageReference(unknown, in: group), MessageReference(messages[0].id, in: .group("nowhere")),
+        ])
+        #expect(result.matched.map(\.id) == [messages[0].id, other.id], "each once")
+        #expect(result.notMatched.map(\.reference.id) == [gone.id, unknown, messages[0].id])
+        #expect(result.notMatched.map(\.error.code) == [.unknownMessage, .unknownMessage, .unknownConversation])
+        for count in [0, 21] {
+            let references = (0..<count).map { _ in MessageReference(MessageID(UUID()), in: group) }
+            #expect(
+                await #expect(throws: ChatError.self) { try await alice.refresh(references) }?.parameter == "messages")
+        }
+        await world.close()
+    }
+
+    // MARK: Several conversations
+
+    @Test(
+        "Check 3: the union of all pages of a busy and a quiet conversation is all there is",
+        .rows(233, 238, 241, 242, 249, 250, 251, 252, 254))
+    func union() async throws {
+        let (world, alice) = try await world(["busy": 160, "quiet": 3, "silent": 0])
+        let ids: [ConversationID] = [.group("busy"), .group("quiet"), .group("silent")]
+        var batch = try await alice.fetchHistory(in: ids, limit: 10)
+        #expect(batch.messages[.group("quiet")]?.map(\.seq) == [1, 2, 3], "oldest first")
+        #expect(batch.messages[.group("silent")]?.isEmpty == true)
+        #expect(Set(batch.next.keys) == [.group("busy")], "what was read to its end drops out")
+        var seen = batch.messages.values.flatMap { $0 }.map(\.id)
+        while !batch.next.isEmpty {
+            batch = try await alice.fetchHistory(after: batch)
+            seen += batch.messages.values.flatMap { $0 }.map(\.id)
+        }
+        #expect(seen.count == 163)
+        #expect(Set(seen).count == 163)
+        await world.close()
+    }
+
+    @Test("One conversation gives 100 messages, several 25 each, and no more can be asked for", .rows(234, 240, 253))
+    func maxima() async throws {
+        let (world, alice) = try await world(["busy": 120, "quiet": 3])
+        #expect(try await alice.fetchHistory(in: [.group("busy")]).messages[.group("busy")]?.count == 100)
+        #expect(
+            try await alice.fetchHistory(in: [.group("busy")], limit: 1).messages[.group("busy")]?.map(\.seq) == [120])
+        let both: [ConversationID] = [.group("busy"), .group("quiet")]
+        #expect(try await alice.fetchHistory(in: both).messages[.group("busy")]?.count == 25)
+        let many = (0...500).map { ConversationID.group(Identifier(known: "g\($0)")) }
+        let refused: [([ConversationID], Int?, String)] = [
+            (both, 26, "limit"), ([.group("busy")], 101, "limit"), ([], nil, "conversations"),
+            (many, nil, "conversations"),
+        ]
+        for (ids, limit, parameter) in refused {
+            let error = await #expect(throws: ChatError.self) { try await alice.fetchHistory(in: ids, limit: limit) }
+            #expect(error?.parameter == parameter)
+        }
+        await world.close()
+    }
+
+    @Test(
+        "Bounds: older than a time, that time and newer, between the two, and none where they cross",
+        .rows(235, 236, 237, 239))
+    func bounds() async throws {
+        let (world, alice) = try await world(["swift": 9])
+        let times = try world.messages(in: group).map(\.timetoken)
+        func seqs(_ anchor: Anchor) async throws -> [Int64]? {
+            try await alice.fetchHistory(in: [group], anchor, limit: 4).messages[group]?.map(\.seq)
+        }
+        #expect(try await seqs(.before(.timetoken(times[6]))) == [3, 4, 5, 6], "start only: exclusive")
+        #expect(
+            try await seqs(.backward(from: .latest, downTo: .timetoken(times[6]))) == [7, 8, 9], "end only: inclusive")
+        #expect(
+            try await seqs(.backward(from: .latest, downTo: .earliest)) == [6, 7, 8, 9], "read from the newest back")
+        #expect(try await seqs(.backward(from: .timetoken(times[6]), downTo: .timetoken(times[3]))) == [4, 5, 6])
+        #expect(try await seqs(.backward(from: .timetoken(times[3]), downTo: .timetoken(times[3]))) == [])
+        #expect(try await seqs(.backward(from: .timetoken(times[2]), downTo: .timetoken(times[6]))) == [])
+        await world.close()
+    }
+
+    @Test("Actions come with the messages of one conversation, and not with several", .rows(243))
+    func withActions() async throws {
+        let (world, alice) = try await world(["swift": 3, "other": 1])
+        let id = try world.messages(in: group)[1].id
+        _ = try await alice.conversation(group).react("👍", to: id).delivered()
+        let batch = try await alice.fetchHistory(in: [group], includingActions: true)
+        #expect(batch.actions.map(\.message) == [id])
+        #expect(try await alice.fetchHistory(in: [group]).actions.isEmpty)
+        let error = await #expect(throws: ChatError.self) {
+            try await alice.fetchHistory(in: [group, .group("other")], includingActions: true)
+        }
+        #expect(error?.parameter == "conversations")
+        await world.close()
+    }
+
+    @Test(
+        "Check 4: the message at the time is counted, and unread after reading it is not",
+        .rows(267, 268, 269, 271, 272))
+    func counts() async throws {
+        let (world, alice) = try await world(["swift": 5, "quiet": 0])
+        let bob = try await world.client("bob")
+        let messages = try world.messages(in: group)
+        #expect(try await eventually { try await bob.conversation(group).recent()?.unread == 5 })
+        _ = try await bob.conversation(group).history(.latest, limit: 10)
+        #expect(try await bob.messageCounts(since: [group: messages[2].timetoken]) == [group: 3], "inclusive")
+        try await bob.conversation(group).markRead(upTo: messages[2].id)
+        #expect(try await bob.conversation(group).recent()?.unread == 2)
+        let beginning = Timetoken(rawValue: 1)
+        #expect(
+            try await bob.messageCounts(since: [group: beginning, .group("quiet"): beginning, .group("x"): beginning])
+                == [group: 5, .group("quiet"): 0], "what one may not see has no count")
+        _ = try await alice.conversation(group).recall(messages[4].id).delivered()
+        #expect(try await bob.messageCounts(since: [group: messages[2].timetoken]) == [group: 2])
+        #expect(await #expect(throws: ChatError.self) { try await bob.messageCounts(since: [:]) }?.parameter == "since")
+        await world.close()
+    }
+
+    @Test("Where messages are kept for ever counts go back 30 days, or as far as is set", .rows(270))
+    func countWindow() async throws {
+        let (world, alice) = try await world(["swift": 2])
+        world.advance(by: 40 * 86_400)
+        _ = try await alice.conversation(group).send(.text("later")).delivered()
+        let beginning = Timetoken(rawValue: 1)
+        #expect(try await alice.messageCounts(since: [group: beginning]) == [group: 1])
+        world.engine.putSettings(by: Caller(user: "admin", isAdmin: true), completion: { _ in }) {
+            $0.countWindowDays = nil
+        }
+        #expect(try await eventually { try await alice.messageCounts(since: [group: beginning]) == [group: 3] })
+        await world.close()
+    }
+
+    // MARK: Actions and deletes
+
+    @Test("Actions are added with their own time, listed page by page, and removed", .rows(274, 275, 277, 278))
+    func actions() async throws {
+        let (world, alice) = try await world(["swift": 2])
+        let bob = try await world.client("bob")
+        let messages = try world.messages(in: group)
+        #expect(try await eventually { try await bob.conversation(group).recent() != nil })
+        for value in ["👍", "🎉", "👀"] {
+            _ = try await bob.conversation(group).react(value, to: messages[0].id).delivered()
+        }
+        _ = try await alice.conversation(group).addAction(type: "vote", value: "yes", to: messages[1].id).delivered()
+        let again = try await bob.conversation(group).react("👍", to: messages[0].id)
+        #expect(await #expect(throws: ChatError.self) { try await again.delivered() }?.code == .conflict)
+        let (first, next) = try await alice.conversation(group).actions(on: messages[0].id, limit: 2)
+        #expect(first.map(\.value) == ["👍", "🎉"])
+        #expect(first.allSatisfy { $0.sender == "bob" && $0.message == messages[0].id })
+        let (rest, end) = try await alice.conversation(group).actions(on: messages[0].id, after: next, limit: 2)
+        #expect(rest.map(\.value) == ["👀"])
+        #expect(end == nil)
+        #expect(try await alice.conversation(group).actions().actions.map(\.value) == ["👍", "🎉", "👀", "yes"])
+        _ = try await bob.conversation(group).unreact("🎉", from: messages[0].id).delivered()
+        #expect(try await alice.conversation(group).actions().actions.map(\.value) == ["👍", "👀", "yes"])
+        await world.close()
+    }
+
+    @Test("Deletes by id go for everyone, and clearing up to a message hides it from oneself", .rows(68, 70, 262))
+    func deletes() async throws {
+        let (world, alice) = try await world(["swift": 6])
+        let bob = try await world.client("bob")
+        let messages = try world.messages(in: group)
+        #expect(try await eventually { try await bob.conversation(group).history(.latest).messages.count == 6 })
+        _ = try await alice.conversation(group).delete([messages[1].id, messages[3].id], for: .everyone).delivered()
+        #expect(try await eventually { try await bob.texts(in: group).count == 4 })
+        _ = try await bob.conversation(group).clear(through: messages[2].id)
+        #expect(try await bob.texts(in: group) == ["swift 5", "swift 6"])
+        #expect(try await alice.texts(in: group).count == 4)
+        for count in [0, 101] {
+            let ids = (0..<count).map { _ in MessageID(UUID()) }
+            let error = await #expect(throws: ChatError.self) {
+                try await bob.conversation(group).delete(ids, for: .everyone)
+            }
+            #expect(error?.parameter == "ids")
+        }
+        await world.close()
+    }
+
+    @Test(
+        "Checks 1 and 2 of deleting: typed ranges, half-open, say how many went; equal bounds delete nothing",
+        .rows(69, 257, 258, 259, 260, 261, 263, 264, 265, 266))
+    func ranges() async throws {
+        let (world, alice) = try await world(["swift": 9])
+        let times = try world.messages(in: group).map(\.timetoken)
+        let admin = Caller(user: "admin", isAdmin: true)
+        func delete(
+            _ from: HistoryPoint?, _ to: HistoryPoint?, by caller: Caller
+        ) async throws -> Int64 {
+            try await withCheckedThrowingContinuation { continuation in
+                world.engine.delete(DeleteRange(from: from, to: to), of: group, by: caller) {
+                    continuation.resume(with: $0.mapError { $0 as any Error })
+                }
+            }
+        }
+        #expect(try await delete(.timetoken(times[4]), .timetoken(times[4]), by: admin) == 0)
+        #expect(try await delete(.timetoken(times[4]), .timetoken(times[5]), by: admin) == 1, "from is included")
+        #expect(try world.messages(in: group).map(\.seq) == [1, 2, 3, 4, 6, 7, 8, 9], "to is not")
+        #expect(try await delete(nil, .timetoken(times[2]), by: admin) == 2, "older than a time")
+        #expect(try await delete(.timetoken(times[7]), nil, by: admin) == 2, "from a time on")
+        #expect(
+            try await eventually { try await alice.texts(in: group) == ["swift 3", "swift 4", "swift 6", "swift 7"] })
+        let refused = await #expect(throws: ChatError.self) { try await delete(nil, nil, by: Caller(user: "alice")) }
+        #expect(refused?.code == .forbidden)
+        world.engine.putSettings(by: admin, completion: { _ in }) { $0.allowsHistoryDelete = false }
+        #expect(try await eventually { !world.engine.settings.allowsHistoryDelete })
+        let off = await #expect(throws: ChatError.self) { try await delete(nil, nil, by: admin) }
+        #expect(off?.code == .forbidden)
+        world.engine.putSettings(by: admin, completion: { _ in }) { $0.allowsHistoryDelete = true }
+        #expect(try await eventually { world.engine.settings.allowsHistoryDelete })
+        #expect(try await delete(nil, nil, by: admin) == 4, "everything")
+        #expect(try world.messages(in: group).isEmpty)
+        await world.close()
+    }
+
+    @Test("What goes wrong is an error with a sentence for a person", .rows(67, 172, 273))
+    func errors() async throws {
+        let (world, alice) = try await world(["swift": 1])
+        let mallory = try await world.client("mallory")
+        let error = await #expect(throws: ChatError.self) {
+            try await mallory.conversation(group).history(from: .remote)
+        }
+        #expect(error?.code == .unknownConversation)
+        #expect((error as (any Error)?)?.localizedDescription == error?.message)
+        #expect(error?.message.isEmpty == false)
+        _ = alice
+        await world.close()
+    }
+}
