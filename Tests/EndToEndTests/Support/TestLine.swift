@@ -26,6 +26,7 @@ final class TestLine: Sendable {
         var speed: Speed
         var pairs: [ObjectIdentifier: Pair] = [:]
         var connections = 0
+        var carried = 0
     }
 
     init(to server: RunningServer, speed: Speed = .full) async throws {
@@ -47,6 +48,9 @@ final class TestLine: Sendable {
 
     /// How many connections were made over it.
     var connections: Int { state.value.withLock { $0.connections } }
+
+    /// How many bytes of the server's it has carried.
+    var carried: Int { state.value.withLock { $0.carried } }
 
     /// Changes how fast it is, for open connections as well.
     func set(_ speed: Speed) {
@@ -73,7 +77,8 @@ final class TestLine: Sendable {
             .channelOption(.socketOption(.so_rcvbuf), value: 16 * 1024)
             .channelInitializer { server in
                 server.eventLoop.makeCompletedFuture {
-                    try server.pipeline.syncOperations.addHandler(Forwarder(to: client))
+                    try server.pipeline.syncOperations.addHandler(
+                        Forwarder(to: client) { bytes in state.value.withLock { $0.carried += bytes } })
                 }
             }
             .connect(host: "127.0.0.1", port: port)
@@ -144,13 +149,17 @@ final class TestLine: Sendable {
     private final class Forwarder: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         private let other: any Channel
+        private let count: @Sendable (Int) -> Void
 
-        init(to other: any Channel) {
+        init(to other: any Channel, count: @escaping @Sendable (Int) -> Void = { _ in }) {
             self.other = other
+            self.count = count
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            other.writeAndFlush(unwrapInboundIn(data), promise: nil)
+            let bytes = unwrapInboundIn(data)
+            count(bytes.readableBytes)
+            other.writeAndFlush(bytes, promise: nil)
         }
 
         func channelInactive(context: ChannelHandlerContext) {
