@@ -109,6 +109,27 @@ extension Conversation {
         return try await queue(request, newID(), about: id, hiding: .through(place.seq))
     }
 
+    /// Deletes a range of history on the server, for everyone: from a point, included, to another, excluded.
+    ///
+    /// ``HistoryPoint/earliest`` and ``HistoryPoint/latest`` are the ends, so `from: .earliest, to: .latest` deletes
+    /// everything. Unlike the other changes it is asked for at once, and not queued. It takes an administrator, where the
+    /// server does not allow it to others.
+    ///
+    /// - Returns: how many messages were there and are gone.
+    /// - Throws: `forbidden`, where history deletion is switched off too; `unknown-message` for a point that is not there;
+    ///   `invalid-parameter`; `unreachable`.
+    @discardableResult
+    public func deleteHistory(from: HistoryPoint, to: HistoryPoint) async throws(ChatError) -> Int64 {
+        let request = ClientRequest.deleteHistory(id, DeleteRange(from: from, to: to), operation: newID())
+        var reader = try JSONReader(try await core.request(request))
+        var count: Int64?
+        try reader.object { (name, value) throws(ChatError) in
+            guard name == "deleted" else { return try value.skip() }
+            count = try value.integer()
+        }
+        return try count.required("deleted")
+    }
+
     // MARK: Actions
 
     /// Reacts to a message; once more with the same is refused as a `conflict`.

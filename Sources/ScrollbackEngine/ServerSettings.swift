@@ -7,17 +7,21 @@ package struct ServerSettings: Hashable, Sendable {
     package var retention: RetentionPolicy
     /// How far back counts since a time go where messages are kept for ever, in days; nil for all the way.
     package var countWindowDays: Int?
+    /// Whether history can be read back: pages, single messages, actions, counts and search. Where it can't, messages still
+    /// reach everybody, devices that were away too.
+    package var allowsHistory: Bool
     /// Whether ranges of history can be deleted.
     package var allowsHistoryDelete: Bool
     /// Whether a message that was recalled or deleted is taken off the unread counts of who has not read it.
     package var recallLowersUnread: Bool
 
     package init(
-        retention: RetentionPolicy = .forever, countWindowDays: Int? = 30, allowsHistoryDelete: Bool = true,
-        recallLowersUnread: Bool = true
+        retention: RetentionPolicy = .forever, countWindowDays: Int? = 30, allowsHistory: Bool = true,
+        allowsHistoryDelete: Bool = true, recallLowersUnread: Bool = true
     ) {
         self.retention = retention
         self.countWindowDays = countWindowDays
+        self.allowsHistory = allowsHistory
         self.allowsHistoryDelete = allowsHistoryDelete
         self.recallLowersUnread = recallLowersUnread
     }
@@ -38,6 +42,7 @@ package struct ServerSettings: Hashable, Sendable {
         retention.write(to: &writer)
         writer.key("countWindowDays")
         if let countWindowDays { writer.value(countWindowDays) } else { writer.value(RawJSON(known: "null")) }
+        writer.field("allowsHistory", allowsHistory)
         writer.field("allowsHistoryDelete", allowsHistoryDelete)
         writer.field("recallLowersUnread", recallLowersUnread)
     }
@@ -49,6 +54,7 @@ package struct ServerSettings: Hashable, Sendable {
         switch name {
         case "retentionDays": retention = try RetentionPolicy(from: &value)
         case "countWindowDays": countWindowDays = try value.null() ? nil : value.days("countWindowDays")
+        case "allowsHistory": allowsHistory = try value.bool()
         case "allowsHistoryDelete": allowsHistoryDelete = try value.bool()
         case "recallLowersUnread": recallLowersUnread = try value.bool()
         default: return false
@@ -88,6 +94,13 @@ extension JSONReader {
 extension Engine {
     /// What is set now.
     package var settings: ServerSettings { current.withLock { $0 } }
+
+    /// - Throws: `persistence-disabled` where history is switched off for everyone but administrators.
+    func checkHistory(by caller: Caller) throws(ChatError) {
+        guard caller.isAdmin || settings.allowsHistory else {
+            throw ChatError(.persistenceDisabled, "this server gives no history: its setting allowsHistory is off")
+        }
+    }
 
     /// Changes what is set; what the change does not speak of stays.
     package func putSettings(

@@ -38,6 +38,8 @@ public final class ChatWorld: Sendable {
 
     /// A connected client of a user; each call is another device.
     ///
+    /// The user `admin` is an administrator.
+    ///
     /// - Parameters:
     ///   - user: whose client it is.
     ///   - store: where it keeps what it knows; a directory survives the client.

@@ -27,7 +27,7 @@ final class MemoryServer: Sendable {
             engine: engine,
             verify: { token, completion in
                 completion(
-                    Result { (caller: Caller(user: try UserID(token)), expiresAt: nil) }
+                    Result { (caller: Caller(user: try UserID(token), isAdmin: token == "admin"), expiresAt: nil) }
                         .mapError(ChatError.init(wrapping:)))
             },
             offload: { work in DispatchQueue.global().async(execute: work) })

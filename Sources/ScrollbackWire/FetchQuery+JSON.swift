@@ -13,11 +13,8 @@ extension FetchQuery {
         }
         var one = HistoryQuery(anchor, sort: sort, filter: filter).parameters
         one.values["limit"] = limit.map { [String($0)] }
+        if includesActions { one.values["include"] = ["actions"] }
         one.write(to: &writer)
-        if includesActions {
-            writer.key("include")
-            writer.array(["actions"]) { $0.value($1) }
-        }
     }
 }
 
@@ -25,7 +22,6 @@ extension FetchQuery {
 package struct FetchFields {
     private var conversations: [(id: ConversationID, cursor: HistoryCursor?)] = []
     private var history = HistoryParameters([:])
-    private var includesActions = false
 
     package init() {}
 
@@ -38,13 +34,6 @@ package struct FetchFields {
         case "cursors":
             try value.object { (name, cursor) throws(ChatError) in
                 conversations.append((try ConversationID(name), HistoryCursor(rawValue: try cursor.string())))
-            }
-        case "include":
-            for name in try value.list("include", limit: 10, { (name) throws(ChatError) in try name.string() }) {
-                guard ["actions", "metadata"].contains(name) else {
-                    throw .invalidParameter("include", "must be a list of actions, metadata")
-                }
-                if name == "actions" { includesActions = true }
             }
         case "cursor": throw .invalidParameter("cursor", "is one conversation's: give cursors, by conversation")
         default: return try history.read(name, &value)
@@ -67,7 +56,7 @@ package struct FetchFields {
         }
         return FetchQuery(
             conversations, anchor: one.anchor, limit: hasLimit ? one.limit : nil, sort: one.sort, filter: one.filter,
-            includesActions: includesActions)
+            includesActions: one.includesActions)
     }
 }
 
@@ -81,10 +70,6 @@ extension FetchedPage {
                 writer.key("error")
                 error.writeProblem(to: &writer)
             }
-            if !actions.isEmpty {
-                writer.key("actions")
-                writer.array(actions) { writer, action in writer.object { action.writeMembers(to: &$0) } }
-            }
         }
     }
 
@@ -92,15 +77,10 @@ extension FetchedPage {
         var page = LogPageFields()
         var conversation: ConversationID?
         var error: ChatError?
-        var actions: [MessageAction] = []
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "conversation": conversation = try value.conversation()
             case "error": error = try ChatError(problem: &value)
-            case "actions":
-                actions = try value.list("actions", limit: 10_000) { (action) throws(ChatError) in
-                    try MessageAction(from: &action)
-                }
             default: if try !page.read(name, &value) { try value.skip() }
             }
         }
@@ -108,7 +88,7 @@ extension FetchedPage {
         if let error {
             self.init(conversation: id, result: .failure(error))
         } else {
-            self.init(conversation: id, result: .success(try page.page()), actions: actions)
+            self.init(conversation: id, result: .success(try page.page()))
         }
     }
 }

@@ -15,7 +15,7 @@ package struct HistoryParameters {
 
     package static let names: Set<String> = [
         "before", "after", "around", "from", "to", "cursor", "limit", "beforeLimit", "afterLimit", "sort", "types",
-        "excludedTypes", "customTypes", "senders", "mentionsMe", "hasMedia", "thread",
+        "excludedTypes", "customTypes", "senders", "mentionsMe", "hasMedia", "thread", "include",
     ]
 
     /// Reads one member of a frame, if it is a parameter: a string, a number, true or false, or a list of strings.
@@ -44,7 +44,7 @@ package struct HistoryParameters {
             writer.key(name)
             switch name {
             case "limit", "beforeLimit", "afterLimit", "mentionsMe", "hasMedia": writer.value(RawJSON(known: values[0]))
-            case "types", "excludedTypes", "customTypes", "senders": writer.array(values) { $0.value($1) }
+            case "types", "excludedTypes", "customTypes", "senders", "include": writer.array(values) { $0.value($1) }
             default: writer.value(values[0])
             }
         }
@@ -53,10 +53,13 @@ package struct HistoryParameters {
     /// - Throws: `invalid-parameter` naming what is wrong.
     package func query() throws(ChatError) -> HistoryQuery {
         if let cursor = try one("cursor") {
-            guard values.keys.allSatisfy({ $0 == "cursor" || $0 == "limit" }) else {
-                throw .invalidParameter("cursor", "holds the rest of the question: give nothing else but limit")
+            guard values.keys.allSatisfy({ ["cursor", "limit", "include"].contains($0) }) else {
+                throw .invalidParameter(
+                    "cursor", "holds the rest of the question: give nothing else but limit and include")
             }
-            return HistoryQuery(.cursor(HistoryCursor(rawValue: cursor)), limit: try number("limit") ?? 20)
+            return HistoryQuery(
+                .cursor(HistoryCursor(rawValue: cursor)), limit: try number("limit") ?? 20,
+                includesActions: try includesActions())
         }
         var filter = MessageFilter()
         filter.types = try types("types")
@@ -75,7 +78,17 @@ package struct HistoryParameters {
             throw .invalidParameter("limit", "does not go with around: give beforeLimit and afterLimit")
         }
         return HistoryQuery(
-            anchor, limit: try number("limit") ?? 20, sort: try sort() ?? .newestFirst, filter: filter)
+            anchor, limit: try number("limit") ?? 20, sort: try sort() ?? .newestFirst, filter: filter,
+            includesActions: try includesActions())
+    }
+
+    /// What is to come besides: a message has its metadata in any case.
+    private func includesActions() throws(ChatError) -> Bool {
+        let wanted = try list("include") ?? []
+        guard wanted.allSatisfy(["actions", "metadata"].contains) else {
+            throw .invalidParameter("include", "must be a list of actions, metadata")
+        }
+        return wanted.contains("actions")
     }
 
     /// At most one of before, after and around; from and to go together, or one of them bounds the other two: back from
@@ -214,7 +227,9 @@ extension HistoryQuery {
         var values: [String: [String]] = [:]
         switch anchor {
         case .cursor(let cursor):
-            return HistoryParameters(["cursor": [cursor.rawValue], "limit": [String(limit)]])
+            var values = ["cursor": [cursor.rawValue], "limit": [String(limit)]]
+            if includesActions { values["include"] = ["actions"] }
+            return HistoryParameters(values)
         case .before(let point): values["before"] = [point.text]
         case .after(let point): values["after"] = [point.text]
         case .between(let from, let to):
@@ -237,8 +252,10 @@ extension HistoryQuery {
         if filter.mentionsMe { values["mentionsMe"] = ["true"] }
         if filter.hasMedia { values["hasMedia"] = ["true"] }
         values["thread"] = filter.thread.map { [$0.description] }
+        if includesActions { values["include"] = ["actions"] }
         return HistoryParameters(values)
     }
+
     /// An element with a comma must not be taken for two where it stands alone, so it comes twice.
     private static func list(_ elements: [String]) -> [String] {
         guard elements.count == 1, elements[0].utf8.contains(UInt8(ascii: ",")) else { return elements.sorted() }

@@ -99,6 +99,10 @@ extension LogPage {
         writer.field("older", older?.rawValue)
         writer.field("newer", newer?.rawValue)
         state.writeMembers(to: &writer)
+        if !actions.isEmpty {
+            writer.key("actions")
+            writer.array(actions) { writer, action in writer.object { action.writeMembers(to: &$0) } }
+        }
     }
 
     package init(from reader: inout JSONReader) throws(ChatError) {
@@ -118,6 +122,7 @@ package struct LogPageFields {
     var older: HistoryCursor?
     var newer: HistoryCursor?
     var state = LogHeadFields()
+    var actions: [MessageAction] = []
 
     package init() {}
 
@@ -133,6 +138,10 @@ package struct LogPageFields {
             isFiltered = true
         case "older": older = HistoryCursor(rawValue: try value.string())
         case "newer": newer = HistoryCursor(rawValue: try value.string())
+        case "actions":
+            actions = try value.list("actions", limit: 100_000) { (action) throws(ChatError) in
+                try MessageAction(from: &action)
+            }
         default: return try state.read(name, &value)
         }
         return true
@@ -141,6 +150,6 @@ package struct LogPageFields {
     package func page() throws(ChatError) -> LogPage {
         LogPage(
             messages: messages, coverage: try coverage.required("covered"), isFiltered: isFiltered, older: older,
-            newer: newer, state: try state.state())
+            newer: newer, state: try state.state(), actions: actions)
     }
 }

@@ -33,7 +33,7 @@ struct AskingSnippets {
         while true {
             for (id, messages) in batch.messages where !messages.isEmpty { show((id, messages)) }
             if batch.next.isEmpty { break }
-            batch = try await client.fetchHistory(after: batch, limit: 10)
+            batch = try await client.fetchHistory(after: batch)
         }
     }
 

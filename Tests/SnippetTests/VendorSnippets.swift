@@ -262,9 +262,22 @@ struct PubNubSnippets {
         var batch = try await client.fetchHistory(in: ids, limit: 10)
         show(batch.messages)
         while !batch.next.isEmpty {
-            batch = try await client.fetchHistory(after: batch, limit: 10)
+            batch = try await client.fetchHistory(after: batch)
             show(batch.messages)
         }
+    }
+
+    func patient(chat: Conversation) async throws -> HistoryPage {
+        // Something else than 20 seconds and one try
+        let page = try await withRequestOptions(RequestOptions(timeout: .seconds(60), retries: 3)) {
+            try await chat.history(from: .remote)
+        }
+        return page
+    }
+
+    func deleteRange(chat: Conversation, start: Timetoken, end: Timetoken) async throws -> Int64 {
+        let gone = try await chat.deleteHistory(from: .timetoken(end), to: .timetoken(start))  // end included, start not
+        return gone
     }
 
     func last(client: ChatClient) async throws -> Message? {
@@ -328,6 +341,15 @@ struct PubNubSnippets {
         #expect(count == 26)
         let message = try #require(try await last(client: stage.alice))
         #expect(message.text == "25")
+        #expect(try await patient(chat: stage.chat).messages.count == 20)
+        let tool = try await stage.world.client("admin").conversation(Stage.group)
+        let all = try await stage.messages()
+        while true {
+            // Its client may still be connecting.
+            if (try? await deleteRange(chat: tool, start: all[1].timetoken, end: all[0].timetoken)) == 1 { break }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(try await stage.messages().count == 24)
         var told: [ConversationID: Int64] = [:]
         try await counts(client: stage.alice, lastRead: message.timetoken) { told = $0 }
         #expect(told == [Stage.group: 1, .direct("bob"): 1])

@@ -26,9 +26,6 @@ package final class ClientCore: Sendable {
     package let search: SearchIndexer
     private let loop = Mutex<Task<Void, Never>?>(nil)
 
-    /// How long a request may go without an answer.
-    static let requestTimeout: Duration = .seconds(20)
-
     enum Input: Sendable {
         case connect
         case close
@@ -40,7 +37,7 @@ package final class ClientCore: Sendable {
         case transport(generation: Int, TransportEvent)
         case heartbeat(generation: Int)
         case tick
-        case request(ClientRequest, Reply<[UInt8]>)
+        case request(ClientRequest, timeout: Duration, Reply<[UInt8]>)
         case requestTimedOut(ref: Int64, generation: Int)
         /// A message was put into the outbox.
         case queued(OutboxItem)
@@ -106,11 +103,25 @@ package final class ClientCore: Sendable {
 
     static let closed = ChatError(.closed, "the client is closed")
 
-    /// Asks the server, and waits for its answer.
+    /// Asks the server, and waits for its answer; as long and as often as the current ``RequestOptions`` say.
     ///
     /// - Throws: what the server refused; `unreachable` when there is no connection; `timeout`.
     func request(_ request: ClientRequest) async throws(ChatError) -> [UInt8] {
-        try await ask { .request(request, $0) }
+        let options = try RequestOptions.current.validated()
+        var backoff = Backoff()
+        var generator = SystemRandomNumberGenerator()
+        while true {
+            do {
+                return try await ask { .request(request, timeout: options.timeout, $0) }
+            } catch let error where error.isTemporary && backoff.failures < options.retries {
+                let wait = max(backoff.next(using: &generator), error.retryAfter ?? 0)
+                do {
+                    try await Task.sleep(for: .seconds(wait))
+                } catch {
+                    throw ChatError(.cancelled, "the task that asked was cancelled")
+                }
+            }
+        }
     }
 
     /// Hands the loop something to be answered, and waits for the answer.

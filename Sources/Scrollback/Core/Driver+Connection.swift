@@ -75,7 +75,7 @@ extension Driver {
             let ids = subscriptions.keys.sorted()
             send(.subscribe(ids), .heads(ids))
         }
-        for (request, reply) in waiting { send(request, .reply(reply)) }
+        for (request, timeout, reply) in waiting { send(request, .reply(reply), timeout: timeout) }
         waiting = []
         await perform(outbox.connected(now: now))
         await sendReads()
@@ -156,7 +156,7 @@ extension Driver {
     private func failWaiting(_ error: ChatError) {
         let unanswered = waiting
         waiting = []
-        for (_, reply) in unanswered { reply(.failure(error)) }
+        for (_, _, reply) in unanswered { reply(.failure(error)) }
     }
 
     /// Something suggests that the network is back: no reason to wait out the backoff, though not more than once a second.

@@ -6,14 +6,14 @@ import ScrollbackWire
 
 /// Requests, their answers, and what the server says by itself.
 extension Driver {
-    func ask(_ request: ClientRequest, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
+    func ask(_ request: ClientRequest, _ timeout: Duration, _ reply: @escaping ClientCore.Reply<[UInt8]>) {
         switch phase {
-        case .online: send(request, .reply(reply))
-        case .opening, .greeting: waiting.append((request, reply))
+        case .online: send(request, .reply(reply), timeout: timeout)
+        case .opening, .greeting: waiting.append((request, timeout, reply))
         case .waiting:
             kick()
             if case .opening = phase {
-                waiting.append((request, reply))
+                waiting.append((request, timeout, reply))
             } else {
                 reply(.failure(ChatError(.unreachable, "the server can't be reached")))
             }
@@ -22,7 +22,7 @@ extension Driver {
         }
     }
 
-    func send(_ request: ClientRequest, _ purpose: Request) {
+    func send(_ request: ClientRequest, _ purpose: Request, timeout: Duration = RequestOptions.standard.timeout) {
         guard let connection else { return }
         lastRef += 1
         let ref = lastRef
@@ -30,7 +30,7 @@ extension Driver {
         connection.send(ClientFrame.request(ref: ref, request).encoded())
         let generation = generation
         Task { [mailbox = core.mailbox] in
-            try? await Task.sleep(for: ClientCore.requestTimeout)
+            try? await Task.sleep(for: timeout)
             mailbox.post(.requestTimedOut(ref: ref, generation: generation))
         }
     }

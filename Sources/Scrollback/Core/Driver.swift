@@ -27,7 +27,7 @@ final class Driver {
     var lastRef: Int64 = 0
     var requests: [Int64: Request] = [:]
     /// Requests that came while a connection was being made.
-    var waiting: [(ClientRequest, ClientCore.Reply<[UInt8]>)] = []
+    var waiting: [(ClientRequest, timeout: Duration, ClientCore.Reply<[UInt8]>)] = []
     var readsInFlight: Set<ConversationID> = []
     var learning: Set<ConversationID> = []
     /// Those of them that must be asked for once more.
@@ -105,11 +105,11 @@ final class Driver {
     private func end(_ rest: ArraySlice<ClientCore.Input>) {
         let unheard = Array(rest) + core.mailbox.close()
         disconnect()
-        for (_, reply) in waiting { reply(.failure(ClientCore.closed)) }
+        for (_, _, reply) in waiting { reply(.failure(ClientCore.closed)) }
         waiting = []
         for input in unheard {
             switch input {
-            case .request(_, let reply): reply(.failure(ClientCore.closed))
+            case .request(_, _, let reply): reply(.failure(ClientCore.closed))
             case .retry(_, let reply): reply(.failure(ClientCore.closed))
             case .cancel(_, let reply): reply(.failure(ClientCore.closed))
             default: break
@@ -133,7 +133,7 @@ final class Driver {
         case .heartbeat(let generation) where generation == self.generation: beat()
         case .token, .openFailed, .transport, .heartbeat: break
         case .tick: await tick()
-        case .request(let request, let reply): ask(request, reply)
+        case .request(let request, let timeout, let reply): ask(request, timeout, reply)
         case .requestTimedOut(let ref, let generation) where generation == self.generation:
             await answered(ref, .failure(ChatError(.timeout, "the server did not answer in time")))
         case .requestTimedOut: break

@@ -11,8 +11,10 @@ public struct HistoryBatch: Sendable {
     public var errors: [ConversationID: ChatError]
     /// The actions on the messages, where they were asked for.
     public var actions: [MessageAction]
-    /// Which way the pages go on.
+    /// Which way the pages go on, and with what.
     var goesOlder: Bool
+    var limit: Int?
+    var includesActions: Bool
 }
 
 /// What became of messages that were asked for once more.
@@ -49,19 +51,25 @@ extension ChatClient {
 
     /// Goes on where a batch ended.
     ///
-    /// The conversations that were read to their end drop out; the others keep their order and filter. The limit is not
-    /// kept, and actions come with the first batch only.
+    /// The conversations that were read to their end drop out; the others keep their order, filter and limit, and whether
+    /// actions come with them.
     ///
+    /// - Parameters:
+    ///   - batch: what was read last.
+    ///   - limit: another limit than the batch had.
     /// - Throws: `invalid-parameter` naming the argument, and where nothing is left to read; `unreachable`.
     public func fetchHistory(after batch: HistoryBatch, limit: Int? = nil) async throws(ChatError) -> HistoryBatch {
         let conversations = batch.next.sorted { $0.key < $1.key }.map { ($0.key, HistoryCursor?.some($0.value)) }
-        return try await fetch(FetchQuery(conversations, limit: limit), goesOlder: batch.goesOlder)
+        return try await fetch(
+            FetchQuery(conversations, limit: limit ?? batch.limit, includesActions: batch.includesActions),
+            goesOlder: batch.goesOlder)
     }
 
     private func fetch(_ query: FetchQuery, goesOlder: Bool? = nil) async throws(ChatError) -> HistoryBatch {
         try query.check()
         var batch = HistoryBatch(
-            messages: [:], next: [:], errors: [:], actions: [], goesOlder: goesOlder ?? query.goesOlder)
+            messages: [:], next: [:], errors: [:], actions: [], goesOlder: goesOlder ?? query.goesOlder,
+            limit: query.limit, includesActions: query.includesActions)
         var pages: [FetchedPage] = []
         var reader = try JSONReader(try await core.request(.fetch(query)))
         try reader.object { (name, value) throws(ChatError) in
@@ -75,7 +83,7 @@ extension ChatClient {
                 _ = try await core.apply(found, to: page.conversation)
                 batch.messages[page.conversation] = found.messages
                 batch.next[page.conversation] = batch.goesOlder ? found.older : found.newer
-                batch.actions += page.actions
+                batch.actions += found.actions
             }
         }
         return batch

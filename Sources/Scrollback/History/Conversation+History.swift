@@ -102,7 +102,7 @@ extension Conversation {
         if isServers {
             do {
                 return try await remoteHistory(query, excludingLocal: false)
-            } catch let error where error.isTemporary {
+            } catch let error where error.leavesLocalHistory {
                 return try await localRun(query).page(query).short(of: error)
             }
         }
@@ -127,7 +127,7 @@ extension Conversation {
                 let page = try await fetch(request)
                 let outcome = try await core.apply(page, to: id)
                 fruitless = run.gap != nil && outcome?.changedGaps == true ? 0 : fruitless + 1
-            } catch let error where error.isTemporary {
+            } catch let error where error.leavesLocalHistory {
                 return run.page(query).short(of: error)
             }
             if fruitless == 4 {
@@ -136,6 +136,11 @@ extension Conversation {
             }
         }
     }
+}
+
+extension ChatError {
+    /// Whether a merged page has what is here, and says what it lacks.
+    var leavesLocalHistory: Bool { isTemporary || code == .persistenceDisabled }
 }
 
 extension HistoryPage {

@@ -12,6 +12,7 @@ public final class HistoryPager: Sendable {
     }
 
     private let conversation: Conversation
+    private let first: Anchor
     private let limit: Int
     private let sort: Sort
     private let filter: MessageFilter
@@ -24,6 +25,7 @@ public final class HistoryPager: Sendable {
         source: HistorySource
     ) {
         self.conversation = conversation
+        first = anchor
         self.limit = limit
         self.sort = sort
         self.filter = filter
@@ -49,6 +51,9 @@ public final class HistoryPager: Sendable {
     /// - Throws: `query-in-progress` while another call is under way; what ``Conversation/history(_:limit:sort:matching:from:)``
     ///   throws; what kept a merged page from being whole.
     public func next() async throws(ChatError) -> [Message] {
+        if case .cursor = first {
+            throw .invalidParameter("anchor", "is a cursor, which does not say which way it goes: begin at a point")
+        }
         guard let anchor = try begin() else { return [] }
         // Where it fails the place stays as it was.
         var place: Anchor? = anchor
@@ -77,7 +82,7 @@ extension Conversation {
     ///
     /// - Parameters:
     ///   - anchor: where it begins and which way it goes; by default from the newest message to older. After `around` it goes
-    ///     to older; begin at a point and not at another page's `newer`, which may be a cursor that does not say its way.
+    ///     to older. A page's cursor does not say which way it goes: `invalid-parameter`.
     ///   - limit: how many messages a page has, 0...100.
     ///   - sort: the order in each page, whichever way the pages go.
     ///   - filter: which messages are wanted; the limit counts only those.

@@ -44,7 +44,7 @@ extension ClientCore {
         if query.cursor == nil {
             do {
                 return try await remoteSearch(query, excludingLocal: false)
-            } catch let error where error.isTemporary {
+            } catch let error where error.leavesLocalHistory {
                 shortfall = error
             }
         }

@@ -51,15 +51,30 @@ public struct Sending: Sendable, Identifiable {
 
     /// Waits until the message is on the server.
     ///
-    /// - Throws: why it failed; `cancelled` for what is ``State/gone``, which is also what was done to a message that is not
-    ///   on this device any more: a deletion for oneself, a clearing. `closed` when the client was closed, or the task that
+    /// - Returns: the message; of a change, the message as it is then.
+    /// - Throws: why it failed; `cancelled` for what is ``State/gone``: of a change that leaves no message on this device, such
+    ///   as a deletion for oneself, wait for ``finished()`` instead. `closed` when the client was closed, or the task that
     ///   waits was cancelled.
     public func delivered() async throws(ChatError) -> Message {
+        guard let message = try await outcome() else {
+            throw ChatError(.cancelled, "the message was cancelled, or sent without being stored")
+        }
+        return message
+    }
+
+    /// Waits until the server has taken it, whether or not a message is left to show.
+    ///
+    /// - Throws: why it failed; `closed` when the client was closed, or the task that waits was cancelled.
+    public func finished() async throws(ChatError) {
+        _ = try await outcome()
+    }
+
+    private func outcome() async throws(ChatError) -> Message? {
         for await state in states {
             switch state {
             case .sent(let message): return message
             case .failed(let error): throw error
-            case .gone: throw ChatError(.cancelled, "the message was cancelled, or sent without being stored")
+            case .gone: return nil
             case .stored, .sending, .waiting: continue
             }
         }

@@ -73,6 +73,9 @@ struct Settings: AsyncParsableCommand {
     @Option(help: "How far back counts go where messages are kept for ever: days, or none for all the way.")
     var countWindowDays: String?
 
+    @Option(help: "Whether history can be read back: true or false. Messages are delivered all the same.")
+    var allowsHistory: Bool?
+
     @Option(help: "Whether ranges of history can be deleted: true or false.")
     var allowsHistoryDelete: Bool?
 
@@ -86,11 +89,13 @@ struct Settings: AsyncParsableCommand {
             let retention = try number(retentionDays, or: "forever", "retention-days")
             let window = try number(countWindowDays, or: "none", "count-window-days")
             let isChange =
-                retention != nil || window != nil || allowsHistoryDelete != nil || recallLowersUnread != nil
+                retention != nil || window != nil || allowsHistory != nil || allowsHistoryDelete != nil
+                || recallLowersUnread != nil
             let api = try connection.adminAPI()
             let body: (inout JSONWriter) -> Void = { writer in
                 if let retention { writer.field("retentionDays", RawJSON(known: retention ?? #""forever""#)) }
                 if let window { writer.field("countWindowDays", RawJSON(known: window ?? "null")) }
+                writer.field("allowsHistory", allowsHistory)
                 writer.field("allowsHistoryDelete", allowsHistoryDelete)
                 writer.field("recallLowersUnread", recallLowersUnread)
             }

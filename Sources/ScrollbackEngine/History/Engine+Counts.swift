@@ -19,6 +19,7 @@ extension Engine {
             throw ChatError.invalidParameter(
                 "since", "must name 1...\(Self.maximumConversations) conversations", limit: Self.maximumConversations)
         }
+        try checkHistory(by: caller)
         let settings = settings
         let now = clock()
         return try store.read { store in

@@ -7,37 +7,25 @@ extension Engine {
     /// read to its end gives none. As far as the answer has room, later ones come empty, with the cursor to go on.
     package func fetch(_ query: FetchQuery, by caller: Caller) throws -> [FetchedPage] {
         try query.check()
+        try checkHistory(by: caller)
         let limit = query.limit ?? query.mostMessages
         return try store.read { store in
             var room = PageRoom(messages: .max)
             return try query.conversations.map { id, cursor in
                 let one = HistoryQuery(
-                    cursor.map { .cursor($0) } ?? query.anchor, limit: limit, sort: query.sort, filter: query.filter)
+                    cursor.map { .cursor($0) } ?? query.anchor, limit: limit, sort: query.sort, filter: query.filter,
+                    includesActions: query.includesActions)
                 do {
                     try one.check(pageSize: limits.pageSize)
                     let access = try access(to: id.log.absolute(for: caller.user), for: caller, in: store)
                     let page = try room.lend(limit) {
                         try Self.page(one, access, store, reader: caller.user, room: &$0)
                     }
-                    var actions: [MessageAction] = []
-                    if query.includesActions {
-                        actions = try Self.actions(on: page.messages, access.conversation.number, store)
-                    }
-                    return FetchedPage(conversation: id, result: .success(page), actions: actions)
+                    return FetchedPage(conversation: id, result: .success(page))
                 } catch let error as ChatError where error.status < 500 {
                     return FetchedPage(conversation: id, result: .failure(error))
                 }
             }
-        }
-    }
-
-    /// The first actions of each message, as many as its summaries could name.
-    private static func actions(
-        on messages: [Message], _ number: Int64, _ store: any StoreReader
-    ) throws -> [MessageAction] {
-        try messages.filter { !$0.actions.isEmpty }.flatMap { message in
-            try store.actions(at: message.seq, in: number, after: nil, limit: ActionSummary.maximum)
-                .map { $0.action(on: message.id) }
         }
     }
 
@@ -56,6 +44,7 @@ extension Engine {
             throw ChatError.invalidParameter(
                 "messages", "must be 1...\(Self.maximumRefreshed) messages", limit: Self.maximumRefreshed)
         }
+        try checkHistory(by: caller)
         var seen: Set<MessageReference> = []
         return try store.read { store in
             try references.filter { seen.insert($0).inserted }.map { reference in

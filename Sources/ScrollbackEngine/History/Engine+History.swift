@@ -7,6 +7,7 @@ extension Engine {
     ///   is not there; `epoch-changed` when a cursor is of an older log.
     package func history(of id: ConversationID, _ query: HistoryQuery, by caller: Caller) throws -> LogPage {
         try query.check(pageSize: limits.pageSize)
+        try checkHistory(by: caller)
         let log = id.log.absolute(for: caller.user)
         return try store.read { store in
             let access = try access(to: log, for: caller, in: store)
@@ -17,6 +18,21 @@ extension Engine {
 
     /// - Parameter room: for as many messages as the question's limit; `around` brings its own.
     static func page(
+        _ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID, room: inout PageRoom
+    ) throws -> LogPage {
+        room.includesActions = query.includesActions
+        var page = try messages(query, access, store, reader: reader, room: &room)
+        if query.includesActions {
+            page.actions = try page.messages.filter { !$0.actions.isEmpty }.flatMap { message in
+                try store.actions(
+                    at: message.seq, in: access.conversation.number, after: nil, limit: LogPage.mostActions
+                ).map { $0.action(on: message.id) }
+            }
+        }
+        return page
+    }
+
+    private static func messages(
         _ query: HistoryQuery, _ access: Access, _ store: any StoreReader, reader: UserID, room: inout PageRoom
     ) throws -> LogPage {
         var query = query
@@ -44,7 +60,7 @@ extension Engine {
         case .after(let point):
             return try pages.newer(than: pages.place(point, "after").oldestNewer - 1, before: nil, &room)
         case .around(let point, let before, let after):
-            return try pages.around(try pages.place(point, "around"), before: before, after: after)
+            return try pages.around(try pages.place(point, "around"), before: before, after: after, in: room)
         case .backward(let from, let to):
             let bound = try pages.place(from, "before").newestOlder + 1
             return try pages.older(than: bound, downTo: try pages.place(to, "from").newestOlder + 1, &room)
@@ -57,7 +73,8 @@ extension Engine {
 
     /// One message.
     package func message(_ id: MessageID, in conversation: ConversationID, by caller: Caller) throws -> Message {
-        try store.read { try message(id, in: conversation, by: caller, $0) }
+        try checkHistory(by: caller)
+        return try store.read { try message(id, in: conversation, by: caller, $0) }
     }
 
     func message(

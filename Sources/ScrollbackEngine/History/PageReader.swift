@@ -51,18 +51,17 @@ struct PageReader {
     }
 
     /// The messages on both sides of a place, and the one there.
-    func around(_ place: Place, before: Int, after: Int) throws -> LogPage {
+    func around(_ place: Place, before: Int, after: Int, in room: PageRoom) throws -> LogPage {
         var place = place
         // Of several messages at one time the first is the one there, and the others are newer.
         place.oldestNewer = min(place.oldestNewer, place.newestOlder + 2)
-        var room = PageRoom(messages: 1)
+        var room = room.with(messages: 1)
         var itself: [MessageRow] = []
         if let seq = place.itself, access.visible.contains(seq) {
             itself = try messages(seq...seq, newestFirst: true, &room)
         }
-        var (roomBelow, roomAbove) = (
-            PageRoom(messages: before, bytes: room.bytes / 2), PageRoom(messages: after, bytes: room.bytes / 2)
-        )
+        var roomBelow = room.with(messages: before, bytes: room.bytes / 2)
+        var roomAbove = room.with(messages: after, bytes: room.bytes / 2)
         let below = try readOlder(from: min(place.newestOlder, state.head), downTo: state.firstSeq, &roomBelow)
         let above = try readNewer(from: max(place.oldestNewer, state.firstSeq), to: state.head, &roomAbove)
         var run = Run(lower: below.lower, upper: above.upper)

@@ -146,6 +146,7 @@ extension Engine {
         guard (1...limits.pageSize).contains(limit) else {
             throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
         }
+        try checkHistory(by: caller)
         let name = conversation.log.absolute(for: caller.user)
         return try store.read { store in
             let access = try access(to: name, for: caller, in: store)

@@ -41,6 +41,7 @@ extension Engine {
     private func conversations(for query: SearchQuery, by caller: Caller) throws -> [ConversationRow] {
         try query.check(pageSize: limits.pageSize)
         _ = try query.cursor?.position(of: query, by: .server)
+        try checkHistory(by: caller)
         return try store.read { store in
             if let id = query.conversation {
                 return [try access(to: id.log.absolute(for: caller.user), for: caller, in: store).conversation]

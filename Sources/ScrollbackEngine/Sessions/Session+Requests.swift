@@ -32,6 +32,10 @@ extension Session {
             } else {
                 engine.delete(messages, in: id, by: caller, completion: completion)
             }
+        case .deleteHistory(let id, let range, let operation):
+            engine.delete(range, of: id, operation: operation, by: caller) { [self] result in
+                answer(ref, result) { $0.field("deleted", $1) }
+            }
         case .addAction(let id, let message, let type, let value, let operation):
             engine.addAction(to: message, in: id, type: type, value: value, operation: operation, by: caller) {
                 [self] result in

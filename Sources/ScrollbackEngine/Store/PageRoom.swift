@@ -10,6 +10,8 @@ package struct PageRoom: Hashable, Sendable {
 
     package private(set) var messages: Int
     package private(set) var bytes: Int
+    /// Whether the messages' actions come with them, one by one.
+    var includesActions = false
     private var isUntouched = true
     /// Whether there was no room for a message.
     package private(set) var hasRefused = false
@@ -25,7 +27,7 @@ package struct PageRoom: Hashable, Sendable {
     /// Takes a message in, if there is room for it.
     package mutating func take(_ row: MessageRow) -> Bool {
         guard !isFull else { return false }
-        let weight = row.weight
+        let weight = row.weight + (includesActions ? row.actionsWeight : 0)
         guard weight <= bytes || isUntouched else {
             hasRefused = true
             return false
@@ -34,6 +36,13 @@ package struct PageRoom: Hashable, Sendable {
         bytes -= min(weight, bytes)
         isUntouched = false
         return true
+    }
+
+    /// One of its kind for other numbers.
+    func with(messages: Int, bytes: Int? = nil) -> PageRoom {
+        var room = PageRoom(messages: messages, bytes: bytes ?? self.bytes)
+        room.includesActions = includesActions
+        return room
     }
 
     /// Lets something have at most so many messages of it.
@@ -52,6 +61,15 @@ extension MessageRow {
     /// About how many bytes it takes in an answer: what it holds, and the names of its fields.
     package var weight: Int {
         400 + sender.text.utf8.count + type.rawValue.utf8.count + (content?.text.utf8.count ?? 0) + attributes.weight
+            + actions.reduce(0) { $0 + $1.weight }
+    }
+
+    /// The same of its actions, those that are given one by one.
+    fileprivate var actionsWeight: Int {
+        // Where there are more than the summaries tell of, nobody has counted them.
+        let isCounted = actions.count < ActionSummary.maximum
+        let count = isCounted ? actions.reduce(0) { $0 + $1.count } : .max
+        return Int(min(Int64(LogPage.mostActions), count)) * 300
     }
 }
 
@@ -71,5 +89,11 @@ extension MessageAttributes {
             bytes += mentions.users.reduce(mentions.pushText?.utf8.count ?? 0) { $0 + $1.text.utf8.count + 3 }
         }
         return bytes
+    }
+}
+
+extension ActionSummary {
+    fileprivate var weight: Int {
+        60 + type.utf8.count + value.utf8.count + senders.reduce(0) { $0 + $1.text.utf8.count + 3 }
     }
 }

@@ -80,7 +80,7 @@ extension ChatError {
             .unsupportedMediaType: (415, false), .invalidParameter: (422, false), .rateLimited: (429, true),
             .internalError: (500, true), .unreachable: (503, true), .overloaded: (503, true),
             .storageFull: (503, true), .shuttingDown: (503, true), .closed: (499, false), .cancelled: (499, false),
-            .queryInProgress: (409, false),
+            .queryInProgress: (409, false), .persistenceDisabled: (403, false),
             .localStorage: (500, false),
         ]
 
@@ -148,6 +148,8 @@ extension ChatError.Code {
     public static let cancelled = Self(rawValue: "cancelled")
     /// Another page of the same pager is being read.
     public static let queryInProgress = Self(rawValue: "query-in-progress")
+    /// The server's operator has switched history off; messages are delivered all the same.
+    public static let persistenceDisabled = Self(rawValue: "persistence-disabled")
     /// This device's own store failed.
     public static let localStorage = Self(rawValue: "local-storage")
 }

@@ -173,22 +173,30 @@ public struct HistoryQuery: Hashable, Sendable {
     public var sort: Sort
     /// Which messages count; with a cursor, the filter of the page it is from.
     public var filter: MessageFilter
+    /// Whether each message's actions are wanted one by one; then the limit is 0...25.
+    public var includesActions: Bool
 
     /// A question; whoever answers it checks the ranges.
-    public init(_ anchor: Anchor = .latest, limit: Int = 20, sort: Sort = .newestFirst, filter: MessageFilter = .all) {
+    public init(
+        _ anchor: Anchor = .latest, limit: Int = 20, sort: Sort = .newestFirst, filter: MessageFilter = .all,
+        includesActions: Bool = false
+    ) {
         self.anchor = anchor
         self.limit = limit
         self.sort = sort
         self.filter = filter
+        self.includesActions = includesActions
     }
 }
 
 extension HistoryQuery {
     /// Refuses what is out of range; nothing is clamped.
     package func check(pageSize: Int) throws(ChatError) {
+        let most = includesActions ? min(pageSize, Self.mostWithActions) : pageSize
         func check(_ count: Int, _ name: String) throws(ChatError) {
-            guard (0...pageSize).contains(count) else {
-                throw .invalidParameter(name, "must be in 0...\(pageSize)", limit: pageSize)
+            guard (0...most).contains(count) else {
+                throw .invalidParameter(
+                    name, "must be in 0...\(most)\(includesActions ? " where actions are included" : "")", limit: most)
             }
         }
         if case .around(_, let before, let after) = anchor {
@@ -198,7 +206,25 @@ extension HistoryQuery {
             try check(limit, "limit")
         }
         _ = try filter.validated()
-        for case .date(let date) in anchor.points where !Self.dates.contains(date.timeIntervalSince1970) {
+        try anchor.check()
+    }
+
+    /// The most messages of a page whose actions come with it.
+    package static let mostWithActions = 25
+}
+
+extension Anchor {
+    /// Refuses points that nobody can mean.
+    package func check() throws(ChatError) {
+        // Contradiction A7 of the contract: to newer from the newest end is a mistake, and not an empty page.
+        switch self {
+        case .after(.latest):
+            throw .invalidParameter("anchor", "can't be after latest: use before latest, or after the last message")
+        case .before(.earliest):
+            throw .invalidParameter("anchor", "can't be before earliest: use after earliest")
+        default: break
+        }
+        for case .date(let date) in points where !Self.dates.contains(date.timeIntervalSince1970) {
             throw .invalidParameter("anchor", "has a date outside of the years 0...9999")
         }
     }

@@ -35,7 +35,7 @@ package struct FetchQuery: Hashable, Sendable {
     }
 
     /// The most messages of one conversation: fewer where several are asked about, or actions come with them.
-    package static let most = (one: 100, several: 25)
+    package static let most = (one: 100, several: HistoryQuery.mostWithActions)
 
     /// Whether pages go on to older messages.
     package var goesOlder: Bool {
@@ -58,6 +58,8 @@ package struct FetchQuery: Hashable, Sendable {
         guard (0...mostMessages).contains(limit ?? mostMessages) else {
             throw .invalidParameter("limit", "must be in 0...\(mostMessages) here", limit: mostMessages)
         }
+        _ = try filter.validated()
+        try anchor.check()
     }
 
     /// The most conversations one question is about.
@@ -70,14 +72,9 @@ package struct FetchQuery: Hashable, Sendable {
 package struct FetchedPage: Sendable {
     package var conversation: ConversationID
     package var result: Result<LogPage, ChatError>
-    /// Of each message by id, where they were asked for.
-    package var actions: [MessageAction]
 
-    package init(
-        conversation: ConversationID, result: Result<LogPage, ChatError>, actions: [MessageAction] = []
-    ) {
+    package init(conversation: ConversationID, result: Result<LogPage, ChatError>) {
         self.conversation = conversation
         self.result = result
-        self.actions = actions
     }
 }

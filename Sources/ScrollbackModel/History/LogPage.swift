@@ -50,10 +50,12 @@ package struct LogPage: Hashable, Sendable {
     package var older: HistoryCursor?
     package var newer: HistoryCursor?
     package var state: LogHead
+    /// The messages' actions one by one, where they were asked for: the first ``mostActions`` of each.
+    package var actions: [MessageAction]
 
     package init(
         messages: [Message], coverage: Coverage, isFiltered: Bool, older: HistoryCursor?, newer: HistoryCursor?,
-        state: LogHead
+        state: LogHead, actions: [MessageAction] = []
     ) {
         self.messages = messages
         self.coverage = coverage
@@ -61,5 +63,9 @@ package struct LogPage: Hashable, Sendable {
         self.older = older
         self.newer = newer
         self.state = state
+        self.actions = actions
     }
+
+    /// The most actions of one message that come with it; a list of its actions has them all.
+    package static let mostActions = 100
 }

@@ -102,20 +102,16 @@ extension Route {
             guard given.count == 1 else { throw .invalidParameter(name, "must be given once") }
             return given[0]
         }
-        let from = try one("from").map { (text) throws(ChatError) in try HistoryParameters.point(text, "from") }
-        let to = try one("to").map { (text) throws(ChatError) in try HistoryParameters.point(text, "to") }
         let operation = try one("operation").map { (text) throws(ChatError) in
             try MessageID(text, parameter: "operation")
         }
         let all = try one("all")
         guard all == nil || all == "true" else { throw .invalidParameter("all", "must be true, or left out") }
-        guard all == nil || from == nil && to == nil else {
-            throw .invalidParameter("all", "does not go with from or to")
-        }
-        guard all != nil || from != nil || to != nil else {
-            throw .invalidParameter("all", "is missing: give from, to or both, or all=true to delete everything")
-        }
-        return (DeleteRange(from: from, to: to), operation)
+        var fields = DeleteRangeFields()
+        fields.from = try one("from")
+        fields.to = try one("to")
+        fields.isAll = all != nil
+        return (try fields.range(), operation)
     }
 
     static let actions: [Route] = [

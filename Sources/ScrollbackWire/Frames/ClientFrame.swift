@@ -32,6 +32,8 @@ package enum ClientRequest: Sendable {
     case edit(ConversationID, MessageID, MessageEdit, operation: MessageID)
     /// Deletes messages for everyone, or for oneself alone.
     case delete(ConversationID, [MessageID], forMe: Bool)
+    /// Deletes a range of history for everyone; with the same operation again the first answer comes again.
+    case deleteHistory(ConversationID, DeleteRange, operation: MessageID)
     /// Attaches an action to a message.
     case addAction(ConversationID, MessageID, type: String, value: String, operation: MessageID)
     /// Takes an action off a message.
@@ -122,9 +124,9 @@ package struct RequestError: Error {
 
 extension ClientRequest {
     static let names: Set<String> = [
-        "send", "history", "read", "edit", "delete", "action", "removeAction", "actions", "clear", "fetch", "counts",
-        "search",
-        "refresh", "sync", "subscribe", "unsubscribe", "users", "activity", "token", "ping",
+        "send", "history", "read", "edit", "delete", "deleteHistory", "action", "removeAction", "actions", "clear",
+        "fetch", "counts", "search", "refresh", "sync", "subscribe", "unsubscribe", "users", "activity", "token",
+        "ping",
     ]
 
     var name: String {
@@ -134,6 +136,7 @@ extension ClientRequest {
         case .read: "read"
         case .edit: "edit"
         case .delete: "delete"
+        case .deleteHistory: "deleteHistory"
         case .addAction: "action"
         case .removeAction: "removeAction"
         case .actions: "actions"
@@ -176,6 +179,12 @@ extension ClientRequest {
             writer.key("ids")
             writer.array(ids) { $0.value($1.description) }
             if forMe { writer.field("for", "me") }
+        case .deleteHistory(let conversation, let range, let operation):
+            writer.field("conversation", conversation)
+            writer.field("from", range.from?.text)
+            writer.field("to", range.to?.text)
+            if range == .all { writer.field("all", true) }
+            writer.field("operation", operation)
         case .addAction(let conversation, let id, let type, let value, let operation):
             writer.field("conversation", conversation)
             writer.field("id", id)
@@ -236,6 +245,7 @@ private struct Fields {
     var id: MessageID?
     var ids: [MessageID]?
     var isForMe = false
+    var range = DeleteRangeFields()
     var operation: MessageID?
     var edit: MessageEditFields?
     var action: (type: String, value: String)?
@@ -262,6 +272,9 @@ private struct Fields {
         case "ids":
             ids = try value.list("ids", limit: 100) { (id) throws(ChatError) in try id.messageID("ids") }
         case "for": isForMe = try value.forMe()
+        case "from": range.from = try value.null() ? nil : value.string()
+        case "to": range.to = try value.null() ? nil : value.string()
+        case "all": range.isAll = try value.bool()
         case "operation": operation = try value.messageID("operation")
         case "edit":
             var fields = MessageEditFields()
@@ -344,6 +357,10 @@ private struct Fields {
                 try edit.required("edit").edit(limits: limits), operation: try operation.required("operation"))
         case "delete":
             return .delete(try conversation.required("conversation"), try ids.required("ids"), forMe: isForMe)
+        case "deleteHistory":
+            return .deleteHistory(
+                try conversation.required("conversation"), try range.range(),
+                operation: try operation.required("operation"))
         case "action":
             let action = try action.required("action")
             return .addAction(

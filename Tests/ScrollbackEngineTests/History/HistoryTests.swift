@@ -47,7 +47,6 @@ struct HistoryTests {
             (.latest, 3, [10, 9, 8], 8, 10, true, false), (.earliest, 3, [3, 2, 1], 1, 3, false, true),
             (.latest, 10, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 1, 10, false, false),
             (.latest, 100, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 1, 10, false, false),
-            (.after(.latest), 5, [], 11, 10, true, false), (.before(.earliest), 5, [], 1, 0, false, true),
             (.before(.seq(1)), 5, [], 1, 0, false, true), (.before(.seq(2)), 5, [1], 1, 1, false, true),
             (.after(.seq(10)), 5, [], 11, 10, true, false), (.after(.seq(9)), 5, [10], 10, 10, true, false),
             (.before(.seq(11)), 2, [10, 9], 9, 10, true, false),
