@@ -198,6 +198,9 @@ extension ChatWorld {
     /// What the server's clock says.
     package var now: Date { time.now }
 
+    /// How often a user's devices asked the server for a page of one conversation.
+    package func historyRequests(of user: UserID) -> Int { server.historyRequests(of: user) }
+
     /// What the server has of a conversation for one of its members: the whole of it, and their counts.
     package struct Truth: Sendable {
         /// Place, sender and text of each message, oldest first.

@@ -56,6 +56,7 @@ final class MemoryConnection: TransportConnection {
     func send(_ frame: [UInt8]) {
         queue.async { [self] in
             guard !isCut.load(ordering: .acquiring) else { return }
+            server.received(frame, from: user)
             session.withLock { $0 }?.receive(frame)
         }
     }

@@ -17,6 +17,7 @@ final class MemoryServer: Sendable {
     private struct State {
         var unreachable: Set<UserID> = []
         var losesAcknowledgement: Set<UserID> = []
+        var historyRequests: [UserID: Int] = [:]
         var connections: [ObjectIdentifier: MemoryConnection] = [:]
     }
 
@@ -70,6 +71,19 @@ final class MemoryServer: Sendable {
     func loseNextAcknowledgement(of user: UserID) {
         state.withLock { _ = $0.losesAcknowledgement.insert(user) }
     }
+
+    /// How often a user's devices asked for a page of one conversation.
+    func historyRequests(of user: UserID) -> Int {
+        state.withLock { $0.historyRequests[user] ?? 0 }
+    }
+
+    func received(_ frame: [UInt8], from user: UserID) {
+        guard frame.starts(with: Self.historyRequest) else { return }
+        state.withLock { $0.historyRequests[user, default: 0] += 1 }
+    }
+
+    /// How a client's frame begins that asks for a page.
+    private static let historyRequest = Array(#"{"type":"history""#.utf8)
 
     /// Whether an answer to a send is the one to be lost.
     func mustLose(_ frame: [UInt8], to user: UserID) -> Bool {

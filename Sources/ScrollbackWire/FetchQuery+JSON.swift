@@ -33,6 +33,7 @@ package struct FetchFields {
             conversations += named.map { ($0, nil) }
         case "cursors":
             try value.object { (name, cursor) throws(ChatError) in
+                guard cursor.nextIsString else { throw .invalidParameter("cursors", "must be strings") }
                 conversations.append((try ConversationID(name), HistoryCursor(rawValue: try cursor.string())))
             }
         case "cursor": throw .invalidParameter("cursor", "is one conversation's: give cursors, by conversation")

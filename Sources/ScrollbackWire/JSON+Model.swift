@@ -11,7 +11,9 @@ extension JSONReader {
     package mutating func messageID(_ parameter: String = "id") throws(ChatError) -> MessageID {
         try MessageID(try string(), parameter: parameter)
     }
-    package mutating func timetoken() throws(ChatError) -> Timetoken { try Timetoken(try string()) }
+    package mutating func timetoken(_ parameter: String = "timetoken") throws(ChatError) -> Timetoken {
+        try Timetoken(try string(), parameter: parameter)
+    }
     package mutating func epoch() throws(ChatError) -> Epoch { try Epoch(try string()) }
     package mutating func date(_ parameter: String) throws(ChatError) -> Date {
         try Date(iso8601: try string(), parameter: parameter)

@@ -104,10 +104,16 @@ package enum MessageCounts {
     }
 
     /// The times that were given by conversation.
+    ///
+    /// - Throws: `invalid-parameter` for a conversation that is given twice: it would be answered twice.
     package static func times(_ reader: inout JSONReader) throws(ChatError) -> [(ConversationID, Timetoken)] {
         var since: [(ConversationID, Timetoken)] = []
+        var seen: Set<ConversationID> = []
         try reader.object { (name, time) throws(ChatError) in
-            since.append((try ConversationID(name), try time.timetoken()))
+            let id = try ConversationID(name)
+            guard seen.insert(id).inserted else { throw .invalidParameter("since", "names \(id) twice") }
+            guard time.nextIsString else { throw .invalidParameter("since", "must give each time as a string") }
+            since.append((id, try time.timetoken("since")))
         }
         return since
     }

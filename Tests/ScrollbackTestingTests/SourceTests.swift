@@ -29,7 +29,9 @@ struct SourceTests {
         return seqs
     }
 
-    @Test("The device has seven, the server all ten, and both together fill the gap for good", .rows(1, 7, 26, 45, 50))
+    @Test(
+        "Check 5: the device has seven, the server all ten, and both together fill the gap for good",
+        .rows(1, 7, 23, 26, 45, 50))
     func threeSources() async throws {
         let (world, alice, chat) = try await world()
         #expect(try await all(chat, .local) == [10, 9, 5, 4, 3, 2, 1])
@@ -45,13 +47,15 @@ struct SourceTests {
     }
 
     @Test(
-        "Without what the device has the server's pages may be empty, and go on by what the server looked at",
+        "Check 5: without what the device has the server gives three, on pages that may be empty, and the cursor moves on",
         .rows(48, 54, 57))
     func excludingLocal() async throws {
         let (world, _, chat) = try await world()
         var pages: [[Int64]] = []
         var anchor: Anchor? = .latest
+        var anchors: Set<Anchor> = []
         while let next = anchor {
+            #expect(anchors.insert(next).inserted, "nothing is asked twice")
             let page = try await chat.history(next, limit: 2, from: .remote(excludingLocal: true))
             pages.append(page.messages.map(\.seq))
             anchor = page.older
@@ -62,7 +66,9 @@ struct SourceTests {
         await world.close()
     }
 
-    @Test("Where the server can't be asked, what the device has is given, and the page says what it lacks", .rows(22))
+    @Test(
+        "Check 5: where the server can't be asked, what the device has is given, and the page says what it lacks",
+        .rows(9, 22))
     func shortfall() async throws {
         let (world, _, chat) = try await world()
         world.goOffline("alice")
@@ -70,6 +76,10 @@ struct SourceTests {
         #expect(page.messages.map(\.seq) == [10, 9])
         #expect(page.gap == 6...8)
         #expect(page.shortfall?.isTemporary == true)
+        // The other five lie on the far side of the gap, and nothing is missing there.
+        let rest = try await chat.history(.before(.seq(6)), limit: 20, from: .merged)
+        #expect(rest.messages.map(\.seq) == [5, 4, 3, 2, 1] && rest.gap == nil && rest.shortfall == nil)
+        #expect(rest.older == nil)
         await #expect(throws: ChatError.self) { _ = try await chat.history(limit: 20, from: .remote) }
         world.goOnline("alice")
         #expect(

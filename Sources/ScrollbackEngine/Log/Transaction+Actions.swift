@@ -56,7 +56,9 @@ extension Transaction {
                 try store.action(at: message.seq, request.caller.user, type: type, value: value, in: row.number)
             }
         guard let action, action.seq == message.seq else {
-            throw ChatError(.unknownMessage, "the message has no such action", parameter: "timetoken")
+            let isByTime = if case .at = reference { true } else { false }
+            throw ChatError(
+                .unknownMessage, "the message has no such action", parameter: isByTime ? "timetoken" : "action")
         }
         let needed: Action = action.sender == request.caller.user ? .act : .deleteOthers
         guard permissions[needed, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {

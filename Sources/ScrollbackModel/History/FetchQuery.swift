@@ -55,11 +55,8 @@ package struct FetchQuery: Hashable, Sendable {
         guard !includesActions || conversations.count == 1 else {
             throw .invalidParameter("conversations", "must be one where actions are included")
         }
-        guard (0...mostMessages).contains(limit ?? mostMessages) else {
-            throw .invalidParameter("limit", "must be in 0...\(mostMessages) here", limit: mostMessages)
-        }
-        _ = try filter.validated()
-        try anchor.check()
+        // The counts of `around` are limits as well.
+        try HistoryQuery(anchor, limit: limit ?? mostMessages, filter: filter).check(pageSize: mostMessages)
     }
 
     /// The most conversations one question is about.

@@ -288,7 +288,7 @@ private struct Fields {
             edit = fields
         case "action": action = try value.action()
         case "timetoken": timetoken = try value.timetoken()
-        case "after": after = try value.null() ? nil : value.timetoken()
+        case "after": after = try value.null() ? nil : value.timetoken("after")
         case "since": since = try MessageCounts.times(&value).map { (conversation: $0.0, time: $0.1) }
         case "messages":
             references = try value.list("messages", limit: 20) { (reference) throws(ChatError) in

@@ -36,6 +36,18 @@ struct BadRequest: Sendable, CustomTestStringConvertible {
     ) -> Self {
         .init(who: who, method: "POST", path: path, body: body, status: status, code: code, parameter: parameter)
     }
+
+    static func patch(
+        _ path: String, _ body: String?, _ status: Int, _ code: String, _ parameter: String? = nil, by who: Who = .alice
+    ) -> Self {
+        .init(who: who, method: "PATCH", path: path, body: body, status: status, code: code, parameter: parameter)
+    }
+
+    static func delete(_ path: String, _ status: Int, _ code: String, _ parameter: String? = nil, by who: Who = .alice)
+        -> Self
+    {
+        .init(who: who, method: "DELETE", path: path, status: status, code: code, parameter: parameter)
+    }
 }
 
 private let crew = "/v1/conversations/group:crew"
@@ -270,7 +282,7 @@ private func nested(_ depth: Int) -> String {
         notJSON, wrongShapes, namesInBodies, limits, points, combinations, anchors, lists, listParameters, searches,
         names,
         conversations, paths,
-        positions, noPositions,
+        positions, noPositions, BadChanges.all,
     ].flatMap { $0 }
 
     @Test(arguments: all)
@@ -282,13 +294,14 @@ private func nested(_ depth: Int) -> String {
             case .carol: world.carol
             case .admin: world.admin
             }
-        let body = request.body?.replacing("EPOCH", with: world.epoch)
-        let answer = try await raw(api, request.method, request.path, body, request.type)
+        let answer = try await raw(
+            api, request.method, world.fill(request.path), request.body.map(world.fill), request.type)
         #expect(answer.status == request.status, "\(answer)")
         #expect(answer.code == request.code, "\(answer)")
         #expect(answer.json.string("parameter") == request.parameter, "\(answer)")
         #expect(answer.headers["content-type"] == "application/problem+json")
         #expect(answer.json.int("status") == request.status)
+        try await world.expectUnchanged(request.testDescription)
     }
 
     /// Past every library that would correct the path.

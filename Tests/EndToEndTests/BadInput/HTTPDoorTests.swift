@@ -328,6 +328,47 @@ import Testing
         }
     }
 
+    @Test(arguments: ["تم ✅ 👨‍👩‍👧‍👦", "\u{200F}لا\u{200E}", "é", "e\u{301}", "a\u{0}b", String(repeating: "م", count: 64)])
+    func `An action's type and value are given back byte for byte, at both doors`(value: String) async throws {
+        let group = "group:acts-\(UUID().uuidString)"
+        let path = "/v1/conversations/\(group)"
+        #expect(try await world.admin.call("PUT", path, #"{"members":["alice","bob"]}"#).status == 201)
+        #expect(try await world.alice.send("x", to: group, id: id).status == 201)
+        let written = value.replacing("\u{0}", with: #"\u0000"#)
+        // A type has less room than a value.
+        let type = value.utf8.count <= 64 ? written : "reaction"
+        let members = #""type":"\#(type)","value":"\#(written)""#
+        let messages = path + "/messages/\(id.uuidString.lowercased())"
+
+        let made = try await world.alice.call("POST", messages + "/actions", "{\(members)}")
+        #expect(made.status == 201, "\(made)")
+        let socket = try await TestSocket.signedIn(world.server, "bob")
+        let action = try await socket.request(
+            #""type":"action","conversation":"\#(group)","id":"\#(id)","action":{\#(members)},"operation":"\#(UUID())""#)
+        let listed = try await world.alice.call("GET", path + "/actions").json.objects("actions")
+        let heard = try await socket.request(#""type":"actions","conversation":"\#(group)""#).objects("actions")
+        #expect(listed.count == 2 && heard.count == 2)
+        let all = [made.json.all, action.all["action"] as? [String: Any] ?? [:]] + listed + heard
+        let page = try await world.alice.call("GET", path + "/messages").json.objects("messages").first
+        let summaries = page?["actions"] as? [[String: Any]] ?? []
+        #expect(summaries.map { $0["count"] as? Int } == [2])
+        for action in all + summaries {
+            #expect((action["value"] as? String).map { Array($0.utf8) } == Array(value.utf8), "\(action)")
+        }
+        let again = try await world.alice.call("POST", messages + "/actions", "{\(members)}")
+        #expect(again.status == 409 && again.json.string("parameter") == "value", "\(again)")
+
+        let removed = try await socket.request(
+            #""type":"removeAction","conversation":"\#(group)","id":"\#(id)","action":{\#(members)},"#
+                + #""operation":"\#(UUID())""#)
+        #expect(removed.string("type") == "result", "\(removed.all)")
+        #expect(
+            try await world.alice.call("DELETE", messages + "/actions/\(made.json.string("timetoken") ?? "")").status
+                == 204)
+        #expect(try await world.alice.call("GET", path + "/actions").json.objects("actions").isEmpty)
+        #expect(try await world.admin.call("DELETE", path).status == 204)
+    }
+
     // MARK: Not there, or not visible
 
     @Test func `What may not be seen is answered exactly like what is not there`() async throws {
@@ -347,6 +388,11 @@ import Testing
             ("GET", "/messages?around=id:\(message)", nil), ("POST", "/messages", body), ("GET", "/members", nil),
             ("PUT", "/members/carol", "{}"), ("DELETE", "/members/dora", nil), ("DELETE", "/members/carol", nil),
             ("PUT", "/read", #"{"seq":1,"epoch":"1"}"#), ("POST", "/import", #"{"messages":[]}"#),
+            ("PATCH", "/messages/\(message)", #"{"content":{"text":"x"}}"#), ("DELETE", "/messages/\(message)", nil),
+            ("DELETE", "/messages/\(message)?for=me", nil), ("DELETE", "/messages?all=true", nil),
+            ("POST", "/messages/delete", #"{"ids":["\#(message)"]}"#), ("PUT", "/clear", #"{"seq":1,"epoch":"1"}"#),
+            ("POST", "/messages/\(message)/actions", #"{"type":"reaction","value":"x"}"#),
+            ("GET", "/messages/\(message)/actions", nil), ("GET", "/actions", nil), ("GET", "/search?text=hi", nil),
         ]
         for (there, notThere) in pairs {
             for (method, rest, body) in requests {
@@ -362,6 +408,19 @@ import Testing
             let a = try await world.carol.call("PUT", "/v1/conversations/\(there)", "{}")
             let b = try await world.carol.call("PUT", "/v1/conversations/\(notThere)", "{}")
             #expect(a.status == b.status && a.code == b.code && a.status >= 400, "\(there): \(a) but \(b)")
+        }
+        // Of several it is each one's own answer.
+        for (there, notThere) in pairs.map({ ($0.removingPercentEncoding!, $1.removingPercentEncoding!) }) {
+            for (path, body) in [
+                ("fetch", #"{"conversations":["NAME"]}"#), ("counts", #"{"since":{"NAME":"1"}}"#),
+                ("refresh", #"{"messages":[{"conversation":"NAME","id":"\#(message)"}]}"#),
+            ] {
+                let a = try await world.carol.call("POST", "/v1/history/\(path)", body.replacing("NAME", with: there))
+                let b = try await world.carol.call(
+                    "POST", "/v1/history/\(path)", body.replacing("NAME", with: notThere))
+                #expect(a.status == 200 && a.text.contains("unknown-conversation"), "\(a)")
+                #expect(a.text == b.text.replacing(notThere, with: there), "\(a) but \(b)")
+            }
         }
         let a = try await world.carol.call("GET", "/v1/communities/far/channels")
         let b = try await world.carol.call("GET", "/v1/communities/nowhere/channels")

@@ -268,13 +268,13 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
         ),
     ]
 
-    @Test(arguments: [shapes, sends, reads, pages, syncs, searches, subscriptions])
+    @Test(arguments: [shapes, sends, reads, pages, syncs, searches, subscriptions] + BadChangeFrames.all)
     func `A bad frame is answered with its code, naming what is wrong, and the connection goes on`(
         _ frames: [BadFrame]
     ) async throws {
         let socket = try await TestSocket.signedIn(world.server, "alice")
         for frame in frames {
-            socket.send(frame.frame.replacing("EPOCH", with: world.epoch))
+            socket.send(world.fill(frame.frame))
             let answer = try await socket.next { $0.string("type") != "head" }
             #expect(answer.string("type") == "error", "\(frame.testDescription)")
             #expect(answer.string("code") == frame.code, "\(frame.testDescription): \(answer.all)")
@@ -282,6 +282,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
             if frame.frame.contains(#""ref":1,"#), frame.code != "malformed" { #expect(answer.int("ref") == 1) }
         }
         #expect(try await socket.request(#""type":"ping","future":[{}]"#).string("type") == "result")
+        try await world.expectUnchanged("\(frames.first?.testDescription ?? "") and those after it")
     }
 
     @Test func `Unknown members of a frame are passed over, and what is not subscribed can be unsubscribed`()

@@ -45,6 +45,19 @@ struct ChatLog: Sendable {
         return lines
     }
 
+    /// Every `step`th line that is not plain ASCII, in the order of the file.
+    func linesBeyondASCII(step: Int) throws -> [Line] {
+        let decoder = JSONDecoder()
+        var lines: [Line] = []
+        var number = 0
+        try eachLine(of: Data(contentsOf: file)) { bytes in
+            guard bytes.withUnsafeBytes({ $0.contains { $0 >= 0x80 } }) else { return }
+            if number.isMultiple(of: step) { lines.append(try decoder.decode(Line.self, from: bytes)) }
+            number += 1
+        }
+        return lines
+    }
+
     /// By the C library's search: the file is large, and tests are not optimised.
     private func eachLine(of data: Data, _ body: (Data) throws -> Void) throws {
         try data.withUnsafeBytes { bytes in

@@ -13,6 +13,9 @@ struct SmallWorld: Sendable {
     /// In no conversation.
     let carol: API
     let epoch: String
+    /// The three messages of `group:crew`, the second of them bob's.
+    let ids: [String]
+    private let asItWas: [String]
 
     @TaskLocal private static var current: SmallWorld?
 
@@ -26,18 +29,43 @@ struct SmallWorld: Sendable {
         alice = try await server.api("alice")
         bob = try await server.api("bob")
         carol = try await server.api("carol")
-        let made = [
+        var made = [
             try await admin.call("PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#),
             try await admin.call("PUT", "/v1/conversations/group:strangers", #"{"members":["dora"]}"#),
             try await admin.call("PUT", "/v1/conversations/community:town", #"{"members":["alice","bob"]}"#),
             try await admin.call("PUT", "/v1/conversations/community:far", #"{"members":["dora"]}"#),
             try await admin.call("PUT", "/v1/conversations/room:lobby", "{}"),
-            try await alice.send("one", to: "group:crew"), try await bob.send("two", to: "group:crew"),
-            try await alice.send("three", to: "group:crew"),
             try await admin.send("secret", to: "group:strangers"),
         ]
+        var ids: [String] = []
+        for (sender, text) in [(alice, "one"), (bob, "two"), (alice, "three")] {
+            let id = UUID()
+            ids.append(id.uuidString.lowercased())
+            made.append(try await sender.send(text, to: "group:crew", id: id))
+        }
+        self.ids = ids
         for answer in made { #expect(answer.status == 201, "\(answer)") }
         epoch = try await alice.call("GET", "/v1/conversations/group:crew").json.string("epoch") ?? ""
+        asItWas = try await Self.look(admin, alice)
+    }
+
+    /// What a request or frame says, with the epoch and the messages it names.
+    func fill(_ text: String) -> String {
+        zip(["EPOCH", "ONE", "TWO", "THREE"], [epoch] + ids).reduce(text) { $0.replacing($1.0, with: $1.1) }
+    }
+
+    /// Holds `group:crew` and the settings to what they were when the world was made.
+    func expectUnchanged(_ what: String) async throws {
+        #expect(try await Self.look(admin, alice) == asItWas, "changed by \(what)")
+    }
+
+    private static func look(_ admin: API, _ alice: API) async throws -> [String] {
+        let crew = "/v1/conversations/group:crew"
+        return [
+            try await alice.call("GET", crew).text, try await alice.call("GET", crew + "/messages").text,
+            try await alice.call("GET", crew + "/actions").text, try await admin.call("GET", crew + "/messages").text,
+            try await admin.call("GET", "/v1/settings").text,
+        ]
     }
 
     fileprivate func provide(_ body: () async throws -> Void) async throws {

@@ -1,0 +1,134 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackSQLite
+import ScrollbackTesting
+import Testing
+
+/// A device reads across what an administrator deleted.
+@Suite("A wide hole", .serialized)
+struct WideHoleTests {
+    private let group = ConversationID.group("swift")
+    private let admin = Caller(user: "admin", isAdmin: true)
+    /// How many messages are deleted; `SCROLLBACK_LONG` makes it the 500,000 of the full run.
+    private let count: Int64 = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] == nil ? 20_000 : 500_000
+
+    /// How many messages lie above them: more than a device is given when it connects, and three pages. Ten lie below.
+    private let above: Int64 = 300
+
+    private func done<Answer: Sendable>(
+        _ body: (@escaping Engine.Completion<Answer>) -> Void
+    ) async throws -> Answer {
+        try await withCheckedThrowingContinuation { continuation in
+            body { continuation.resume(with: $0.mapError { $0 as any Error }) }
+        }
+    }
+
+    /// Many messages of bob's in one commit, without what a send costs besides.
+    private func fill(_ world: ChatWorld, _ count: Int64) async throws {
+        try await done { [group] completion in
+            world.engine.log.submit(
+                { transaction in
+                    guard var row = try transaction.conversation(group) else { return }
+                    let json = MessageContent.text("filling").json
+                    for _ in 0..<count {
+                        row.head += 1
+                        row.n += 1
+                        row.timetoken = transaction.timetoken(after: row.timetoken)
+                        try transaction.store.insert(
+                            MessageRow(
+                                seq: row.head, n: row.n, timetoken: row.timetoken,
+                                id: MessageID(high: 0x7000, low: 0x8000_0000_0000_0000 | UInt64(row.head)),
+                                sender: "bob", type: .text, content: json, attributes: .init(), digest: 0),
+                            in: row.number)
+                    }
+                    try transaction.put(row)
+                }, completion: completion)
+        } as Void
+    }
+
+    @Test("History 6: across 500,000 deleted places a device reads on with one request, and counts are exact")
+    func inMemory() async throws {
+        try await readAcross(ChatWorld())
+    }
+
+    @Test("History 6: the same over the store on disk, where such a page costs what any page costs")
+    func onDisk() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try SQLiteStore(directory: folder)
+        let world = try ChatWorld(store: store)
+        try await readAcross(world) {
+            func steps(_ place: Int64) throws -> Int {
+                let before = store.steps
+                let query = HistoryQuery(.before(.seq(place)), limit: 10)
+                #expect(try world.engine.history(of: group, query, by: Caller(user: "alice")).messages.count == 10)
+                return store.steps - before
+            }
+            _ = try steps(count + 21)
+            #expect(try steps(count + 11) <= steps(count + 21) + 100)
+        }
+        #expect(try store.verify { _ in } == [])
+    }
+
+    /// - Parameter look: at the log once there is a hole, before any device does.
+    private func readAcross(_ world: ChatWorld, _ look: () throws -> Void = {}) async throws {
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        try await fill(world, 10 + count + above)
+        let deleted: Int64 = try await done {
+            world.engine.delete(DeleteRange(from: .seq(11), to: .seq(count + 11)), of: group, by: admin, completion: $0)
+        }
+        #expect(deleted == count)
+        try look()
+        let newest = Array(count + 11...count + 10 + above)
+        let oldest = Array(1...10 as ClosedRange<Int64>)
+        try await readPages(world, newest, oldest)
+
+        // Some of its rows are gone, others not yet.
+        let _: Void = try await done { [group] completion in
+            world.engine.log.submit({ _ = try $0.sweep(group, limit: 100) }, completion: completion)
+        }
+        try look()
+        try await readPages(world, newest, oldest)
+        await world.close()
+    }
+
+    private func readPages(_ world: ChatWorld, _ newest: [Int64], _ oldest: [Int64]) async throws {
+        // Next to the hole, on either side of it, and in its middle, which is a side more.
+        let middle = count / 2
+        for (anchor, requests, seqs) in [
+            (Anchor.before(.seq(count + 11)), 1, oldest.reversed()), (.after(.seq(10)), 1, newest[..<10].reversed()),
+            (.before(.seq(middle)), 1, oldest.reversed()), (.after(.seq(middle)), 1, newest[..<10].reversed()),
+            (.around(.seq(middle), before: 5, after: 5), 3, newest[..<5].reversed() + oldest[5...].reversed()),
+        ] as [(Anchor, Int, [Int64])] {
+            let phone = try await world.client("alice")
+            let chat = phone.conversation(group)
+            #expect(try await eventually { try await chat.recent()?.unread == 10 + above })
+            let before = world.historyRequests(of: "alice")
+            let page = try await chat.history(anchor, limit: 10)
+            #expect(page.messages.map(\.seq) == seqs, "\(anchor)")
+            #expect(page.gap == nil && page.shortfall == nil, "\(anchor)")
+            #expect(world.historyRequests(of: "alice") - before == requests, "\(anchor)")
+            // From now on the device knows that nothing is there.
+            #expect(try await chat.history(anchor, limit: 10, from: .local).messages.map(\.seq) == seqs, "\(anchor)")
+            #expect(try await phone.verifyIntegrity() == [])
+            await phone.close()
+        }
+
+        // All of it, either way: what there is to read is asked for, and the hole costs nothing.
+        for anchor in [Anchor.latest, .earliest] {
+            let phone = try await world.client("alice")
+            let chat = phone.conversation(group)
+            #expect(try await eventually { try await chat.recent() != nil })
+            let before = world.historyRequests(of: "alice")
+            var seqs: [Int64] = []
+            for try await message in chat.messages(from: anchor) { seqs.append(message.seq) }
+            #expect(seqs == (anchor == .earliest ? oldest + newest : newest.reversed() + oldest.reversed()))
+            #expect(world.historyRequests(of: "alice") - before <= 5)
+            #expect(try await chat.recent()?.unread == 10 + above)
+            #expect(try await phone.verifyIntegrity() == [])
+            await phone.close()
+        }
+    }
+}
