@@ -13,27 +13,40 @@ package struct HistoryParameters {
         self.values = values
     }
 
-    package static let names: Set<String> = [
-        "before", "after", "around", "from", "to", "cursor", "limit", "beforeLimit", "afterLimit", "sort", "types",
-        "excludedTypes", "customTypes", "senders", "mentionsMe", "hasMedia", "thread", "include",
+    /// What a frame or a body gives each as; a URL's query has texts only.
+    private enum Kind {
+        case text, number, flag, list
+    }
+
+    private static let kinds: [String: Kind] = [
+        "before": .text, "after": .text, "around": .text, "from": .text, "to": .text, "cursor": .text, "sort": .text,
+        "thread": .text, "limit": .number, "beforeLimit": .number, "afterLimit": .number, "mentionsMe": .flag,
+        "hasMedia": .flag, "types": .list, "excludedTypes": .list, "customTypes": .list, "senders": .list,
+        "include": .list,
     ]
 
-    /// Reads one member of a frame, if it is a parameter: a string, a number, true or false, or a list of strings.
+    package static let names: Set<String> = Set(kinds.keys)
+
+    /// Reads one member of a frame or a body, if it is a parameter; null is as if it were not there.
     package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
-        guard Self.names.contains(name) else { return false }
-        let json = try value.raw()
-        var inner = JSONReader(json.text)
-        switch json.text.utf8.first {
-        case UInt8(ascii: "["):
-            values[name] = try inner.list(name, limit: Self.longestList) { (element) throws(ChatError) in
+        guard let kind = Self.kinds[name] else { return false }
+        guard try !value.null() else { return true }
+        switch kind {
+        case .text:
+            guard value.nextIsString else { throw .invalidParameter(name, "must be a string") }
+            values[name] = [try value.string()]
+        case .list:
+            values[name] = try value.list(name, limit: Self.longestList) { (element) throws(ChatError) in
                 guard element.nextIsString else { throw .invalidParameter(name, "must be a list of strings") }
                 return try element.string()
             }
             lists.insert(name)
-        case UInt8(ascii: "\""): values[name] = [try inner.string()]
-        case UInt8(ascii: "n"): break
-        case UInt8(ascii: "{"): throw .invalidParameter(name, "must be a string, a number or a list of strings")
-        default: values[name] = [json.text]
+        case .number, .flag:
+            // What it is, the query looks at as it does at a URL's.
+            guard !value.nextIsString else {
+                throw .invalidParameter(name, kind == .flag ? "must be true or false" : "must be a whole number")
+            }
+            values[name] = [try value.raw().text]
         }
         return true
     }
@@ -42,10 +55,10 @@ package struct HistoryParameters {
     package func write(to writer: inout JSONWriter) {
         for (name, values) in values.sorted(by: { $0.key < $1.key }) {
             writer.key(name)
-            switch name {
-            case "limit", "beforeLimit", "afterLimit", "mentionsMe", "hasMedia": writer.value(RawJSON(known: values[0]))
-            case "types", "excludedTypes", "customTypes", "senders", "include": writer.array(values) { $0.value($1) }
-            default: writer.value(values[0])
+            switch Self.kinds[name] {
+            case .number, .flag: writer.value(RawJSON(known: values[0]))
+            case .list: writer.array(values) { $0.value($1) }
+            case .text, nil: writer.value(values[0])
             }
         }
     }

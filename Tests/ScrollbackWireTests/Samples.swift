@@ -203,10 +203,10 @@ struct Golden: CustomStringConvertible, Sendable {
                     [(.group("swift"), HistoryCursor(rawValue: "b2xkZXI"))], limit: 10, sort: .newestFirst,
                     includesActions: true))),
         request(
-            "delete-history",
+            "deleteHistory",
             .deleteHistory(
                 .group("swift"), DeleteRange(from: .seq(3), to: .timetoken(Sample.time)), operation: Sample.operation)),
-        request("delete-all", .deleteHistory(.group("swift"), .all, operation: Sample.operation)),
+        request("deleteHistory-all", .deleteHistory(.group("swift"), .all, operation: Sample.operation)),
         request("history-actions", .history(.group("swift"), HistoryQuery(.latest, includesActions: true))),
         request("counts", .counts([(.group("swift"), Sample.time)])),
         request("refresh", .refresh([MessageReference(Sample.id, in: .direct("bob"))])),

@@ -281,9 +281,11 @@ private final class RandomLog {
         let expected: [Seq]
         switch random.below(4) {
         case 0:
+            if point == .earliest { return nil }
             anchor = .before(point)
             expected = before.suffix(limit)
         case 1:
+            if point == .latest { return nil }
             anchor = .after(point)
             expected = Array(after.prefix(limit))
         case 2:

@@ -45,10 +45,11 @@ struct VisibilityTests {
             .id(ids[59]),
         ]
         for point in points {
-            for anchor: Anchor in [
+            let anchors: [Anchor] = [
                 .before(point), .after(point), .around(point, before: 100, after: 100), .between(point, .latest),
                 .between(.earliest, point),
-            ] {
+            ]
+            for anchor in anchors where anchor != .before(.earliest) && anchor != .after(.latest) {
                 for filter in [MessageFilter.all, .types([.text]), .mentionsMe, .senders(["alice"])] {
                     let page = try world.page(HistoryQuery(anchor, limit: 100, filter: filter), of: group, by: "bob")
                     #expect(Set(page.seqs).isSubset(of: seen), "\(anchor)")

@@ -405,12 +405,14 @@ struct Program {
     }
 
     private mutating func anchor(for user: UserID) -> Anchor {
-        switch number(0...4) {
-        case 0: return .after(point(for: user))
-        case 1: return .around(point(for: user), before: number(0...4), after: number(0...4))
-        case 2: return .between(point(for: user), point(for: user))
-        case 3: return .backward(from: point(for: user), downTo: point(for: user))
-        default: return .before(point(for: user))
+        let point = point(for: user)
+        return switch number(0...4) {
+        case 0 where point != .latest: .after(point)
+        case 1: .around(point, before: number(0...4), after: number(0...4))
+        case 2: .between(point, self.point(for: user))
+        case 3: .backward(from: point, downTo: self.point(for: user))
+        case _ where point != .earliest: .before(point)
+        default: .after(point)
         }
     }
 
