@@ -3,7 +3,7 @@ import Scrollback
 
 /// Clients of a running server.
 enum Device {
-    /// A connected client with a store in memory, or in a directory.
+    /// A client that connects, with a store in memory, or in a directory.
     ///
     /// - Parameters:
     ///   - line: what lies between it and the server.
