@@ -7,8 +7,9 @@ package struct ServerSettings: Hashable, Sendable {
     package var retention: RetentionPolicy
     /// How far back counts since a time go where messages are kept for ever, in days; nil for all the way.
     package var countWindowDays: Int?
-    /// Whether history can be read back: pages, single messages, actions, counts and search. Where it can't, messages still
-    /// reach everybody, devices that were away too.
+    /// Whether history can be read back: pages, single messages, actions, counts and search.
+    ///
+    /// Where it can't, messages still reach everybody, devices that were away too.
     package var allowsHistory: Bool
     /// Whether ranges of history can be deleted.
     package var allowsHistoryDelete: Bool

@@ -121,7 +121,8 @@ struct HistoryParametersTests {
         for (members, name) in [
             (#""limit":5.5"#, "limit"), (#""limit":true"#, "limit"), (#""limit":{}"#, "limit"),
             (#""limit":"5""#, "limit"), (#""before":5"#, "before"), (#""before":["latest"]"#, "before"),
-            (#""mentionsMe":1"#, "mentionsMe"), (#""mentionsMe":"true""#, "mentionsMe"), (#""hasMedia":[]"#, "hasMedia"),
+            (#""mentionsMe":1"#, "mentionsMe"), (#""mentionsMe":"true""#, "mentionsMe"),
+            (#""hasMedia":[]"#, "hasMedia"),
             (#""senders":"a,b""#, "senders"), (#""senders":[1]"#, "senders"),
             (#""senders":[]"#, "senders"), (#""types":[""]"#, "types"),
             (#""cursor":"x","limit":5,"sort":"newestFirst""#, "cursor"),

@@ -276,7 +276,8 @@ struct PubNubSnippets {
     }
 
     func deleteRange(chat: Conversation, start: Timetoken, end: Timetoken) async throws -> Int64 {
-        let gone = try await chat.deleteHistory(from: .timetoken(end), to: .timetoken(start))  // end included, start not
+        // With the end, without the start.
+        let gone = try await chat.deleteHistory(from: .timetoken(end), to: .timetoken(start))
         return gone
     }
 

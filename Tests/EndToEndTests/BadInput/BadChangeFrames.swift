@@ -148,7 +148,8 @@ enum BadChangeFrames {
                 (#"\#(alone),"include":["actions"],"limit":26"#, "limit"),
                 (#"\#(both),"include":["actions"]"#, "conversations"), (#"\#(alone),"include":["all"]"#, "include"),
                 (#"\#(alone),"cursor":"x""#, "cursor"), (#""cursors":{"group:crew":7}"#, "cursors"),
-                (#"\#(alone),"before":"seq:0""#, "before"), (#"\#(both),"around":"latest","afterLimit":26"#, "afterLimit"),
+                (#"\#(alone),"before":"seq:0""#, "before"),
+                (#"\#(both),"around":"latest","afterLimit":26"#, "afterLimit"),
                 (#"\#(alone),"sort":"up""#, "sort"), (#"\#(alone),"types":[]"#, "types"),
             ])
         + wrong(

@@ -221,7 +221,8 @@ enum BadChanges {
     private static let outside: [BadRequest] = [
         ("group:crew", BadRequest.Who.carol, 404, "unknown-conversation", nil),
         ("group:strangers", .alice, 404, "unknown-conversation", nil),
-        ("group:nobody", .alice, 404, "unknown-conversation", nil), ("crew", .alice, 422, "invalid-parameter", "conversation"),
+        ("group:nobody", .alice, 404, "unknown-conversation", nil),
+        ("crew", .alice, 422, "invalid-parameter", "conversation"),
         ("group:e%CC%81", .alice, 422, "invalid-parameter", "conversation"),
     ].flatMap { (name: String, who: BadRequest.Who, status: Int, code: String, parameter: String?) -> [BadRequest] in
         let path = "/v1/conversations/\(name)"

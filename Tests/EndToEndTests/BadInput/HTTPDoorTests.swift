@@ -344,7 +344,8 @@ import Testing
         #expect(made.status == 201, "\(made)")
         let socket = try await TestSocket.signedIn(world.server, "bob")
         let action = try await socket.request(
-            #""type":"action","conversation":"\#(group)","id":"\#(id)","action":{\#(members)},"operation":"\#(UUID())""#)
+            #""type":"action","conversation":"\#(group)","id":"\#(id)","action":{\#(members)},"operation":"\#(UUID())""#
+        )
         let listed = try await world.alice.call("GET", path + "/actions").json.objects("actions")
         let heard = try await socket.request(#""type":"actions","conversation":"\#(group)""#).objects("actions")
         #expect(listed.count == 2 && heard.count == 2)

@@ -8,7 +8,8 @@ import Testing
 struct ByteTests {
     // MARK: A real log
 
-    @Test("Check 14: what people really wrote in other scripts is the same bytes over HTTP, on the device and when found")
+    @Test(
+        "Check 14: what people really wrote in other scripts is the same bytes over HTTP, on the device and when found")
     func realLog() async throws {
         guard let log = try ChatLog.find("gitter-freecodecamp.jsonl") else { return }
         let said = try log.linesBeyondASCII(step: Run.isLong ? 1 : 6)
@@ -68,14 +69,16 @@ struct ByteTests {
     // MARK: Whatever can be typed
 
     /// 9.6 kB each, but for the shortest ones.
-    private static let texts: [String] = [
-        "line\n", "\r\n\t\n\u{2028}\u{2029}", "👩‍👩‍👧‍👦👨🏿‍🚀🏳️‍🌈🇯🇵1️⃣", "שלום \u{202E}عليكم\u{202C} ١٢٣\u{200F}",
-        "e\u{301}é\u{1100}\u{1161}가Å\u{212B}", "ﷺ 䨺𠀋 क्षि ไม่ได้ \u{0}\u{1}\u{7F}\u{FEFF}", #"\"quoted\" \\u00e9 </script> &amp; %00"#,
-    ].map { part in
-        var text = ""
-        while text.utf8.count < 9_600 { text += part }
-        return text
-    } + ["\u{FEFF}begins with a mark", "\u{0}", " ", "\n", "\u{301}", "é", "e\u{301}"]
+    private static let texts: [String] =
+        [
+            "line\n", "\r\n\t\n\u{2028}\u{2029}", "👩‍👩‍👧‍👦👨🏿‍🚀🏳️‍🌈🇯🇵1️⃣", "שלום \u{202E}عليكم\u{202C} ١٢٣\u{200F}",
+            "e\u{301}é\u{1100}\u{1161}가Å\u{212B}", "ﷺ 䨺𠀋 क्षि ไม่ได้ \u{0}\u{1}\u{7F}\u{FEFF}",
+            #"\"quoted\" \\u00e9 </script> &amp; %00"#,
+        ].map { part in
+            var text = ""
+            while text.utf8.count < 9_600 { text += part }
+            return text
+        } + ["\u{FEFF}begins with a mark", "\u{0}", " ", "\n", "\u{301}", "é", "e\u{301}"]
 
     private static let names = ["غرفة الدردشة 👩‍💻", "雑談・その他", "café", "a/b:c%d 100%", "👨‍👩‍👧‍👦", "\u{200F}שלום\u{200E}"]
 
