@@ -124,8 +124,14 @@ package struct HistoryParameters {
         case ("before"?, let from?, nil): return .backward(from: try point("before") ?? .latest, downTo: from)
         case (let name?, _?, nil) where name != "before":
             throw .invalidParameter("from", "goes with to or before, not with \(name)")
-        case ("before"?, _, _): return .before(try point("before") ?? .latest)
-        case ("after"?, _, _): return .after(try point("after") ?? .earliest)
+        case ("before"?, _, _):
+            let point = try point("before") ?? .latest
+            guard point != .earliest else { throw .invalidParameter("before", "can't be earliest: use after=earliest") }
+            return .before(point)
+        case ("after"?, _, _):
+            let point = try point("after") ?? .earliest
+            guard point != .latest else { throw .invalidParameter("after", "can't be latest: use before=latest") }
+            return .after(point)
         default:
             return .around(
                 try point("around") ?? .latest, before: try number("beforeLimit") ?? 10,

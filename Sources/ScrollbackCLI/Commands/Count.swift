@@ -12,7 +12,7 @@ struct Count: AsyncParsableCommand {
 
             Against the demo community of `make run`:
               scrollback count community:harbour/general community:harbour/weather --as mei
-              scrollback count group:albatross --as alice --since 2026-01-01T00:00:00Z --json
+              scrollback count group:albatross --as alice --since 2026-01-01T00:00:00Z
             """)
 
     @Argument(

@@ -15,8 +15,8 @@ struct History: AsyncParsableCommand {
 
             Against the demo community of `make run`:
               scrollback history group:albatross --as alice --limit 5
-              scrollback history community:harbour/general --as mei --around seq:600 --limit 10
-              scrollback history community:harbour/weather --as mei --before latest --sender bob --json
+              scrollback history community:harbour/general --as mei --around seq:600
+              scrollback history community:harbour/weather --as mei --sender bob --json
             """)
 
     @OptionGroup var conversation: ConversationArgument

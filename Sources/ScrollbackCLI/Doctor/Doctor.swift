@@ -12,8 +12,9 @@ struct Doctor: AsyncParsableCommand {
 
             It exits with 1 if a check failed. With --key, for a server on another machine, the data directory is left out.
 
-            Beside `make run`: scrollback doctor
-            Through a proxy:   scrollback doctor --server https://chat.example.org --key "$(cat admin.key)"
+            Beside `make run`, and through a proxy:
+              scrollback doctor
+              scrollback doctor --server https://chat.example.org --key "$KEY"
             """)
 
     @OptionGroup var connection: ConnectionOptions

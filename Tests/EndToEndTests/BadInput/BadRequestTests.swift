@@ -169,7 +169,8 @@ private func nested(_ depth: Int) -> String {
     }
 
     private static let combinations: [BadRequest] = [
-        ("before=seq:1&after=seq:1", "after"), ("around=latest&from=seq:1&to=seq:2", "from"), ("from=seq:1", "to"),
+        ("before=seq:1&after=seq:1", "after"), ("before=earliest", "before"), ("after=latest", "after"),
+        ("around=latest&from=seq:1&to=seq:2", "from"), ("from=seq:1", "to"),
         ("to=seq:1", "from"), ("before=seq:1&to=seq:2", "to"), ("beforeLimit=3", "beforeLimit"),
         ("after=seq:1&afterLimit=3", "afterLimit"), ("around=seq:1&limit=3", "limit"),
         ("around=seq:1&beforeLimit=101", "beforeLimit"), ("around=seq:1&afterLimit=-1", "afterLimit"),
