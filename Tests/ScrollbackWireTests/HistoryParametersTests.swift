@@ -84,7 +84,7 @@ struct HistoryParametersTests {
             ("earliest", .earliest), ("firstUnread", .firstUnread),
         ])
     func points(_ text: String, _ point: HistoryPoint) throws {
-        #expect(try HistoryParameters(["after": [text]]).query().anchor == .after(point))
+        #expect(try HistoryParameters(["from": [text], "to": ["latest"]]).query().anchor == .between(point, .latest))
     }
 
     @Test("A list is given once with commas, or several times")
