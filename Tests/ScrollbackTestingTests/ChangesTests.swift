@@ -43,6 +43,37 @@ struct ChangesTests {
         await world.close()
     }
 
+    @Test(
+        "A mention that an edit brings behind what one said oneself is read already, on every device; one above it is not"
+    )
+    func lateMention() async throws {
+        let world = try await world()
+        let alice = try await world.client("alice")
+        let bob = try await world.client("bob")
+        let laptop = try await world.client("bob")
+        let notice = try MessageContent(type: .notice, json: RawJSON(#"{"text":"anchored"}"#))
+        let first = try await alice.conversation(group).send(notice).delivered()
+        _ = try await bob.conversation(group).send(.text("aye")).delivered()
+        let third = try await alice.conversation(group).send(notice).delivered()
+        for device in [bob, laptop] {
+            #expect(try await eventually { try await device.texts(in: group).count == 3 })
+        }
+        for (message, mentions) in [(first, 0), (third, 1)] {
+            let edit = try await alice.conversation(group).edit(
+                message.id, to: notice, mentioning: .set(.users(["bob"])))
+            let rev = try await edit.delivered().rev
+            for device in [bob, laptop] {
+                #expect(
+                    try await eventually {
+                        let (chat, wanted) = (device.conversation(group), Int64(mentions))
+                        guard try await chat.message(message.id).rev == rev else { return false }
+                        return try await chat.recent()?.mentions == wanted
+                    })
+            }
+        }
+        await world.close()
+    }
+
     @Test("History 20: an edit typed while the send was unknown is one message with the edit, never a conflict")
     func editOfAnUnknownSend() async throws {
         let world = try await world()

@@ -332,7 +332,9 @@ extension LocalWriter {
         var isOutOfStep = false
         switch input {
         case .live(.changed(_, _, let change)):
-            isOutOfStep = state.apply(change, replacing: replaced.first?.old, reader: user)
+            isOutOfStep = try state.apply(
+                change, replacing: replaced.first?.old, reader: user,
+                mayHavePassed: try mayHavePassed(change, log))
         case .live(.hidden), .head: break
         default:
             // Rows of a page, or a pass: what changed in them was not counted one by one.
@@ -343,6 +345,20 @@ extension LocalWriter {
         }
         if state != before { try save(state, number: log.number) }
         return isOutOfStep
+    }
+
+    /// Whether the user may have sent something after the message that a change is about: here, or where this device has
+    /// not looked.
+    private func mayHavePassed(_ change: LogChange, _ log: OpenLog) throws -> Bool {
+        guard case .message(let message) = change, let head = log.state?.head else { return false }
+        // Too many to look through: it is the server's to say.
+        guard head - message.seq <= 1_000 else { return true }
+        return try Bool.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM message WHERE conversation = ?1 AND seq > ?2 AND sender = ?3)
+                        OR EXISTS (SELECT 1 FROM gap WHERE conversation = ?1 AND upper > ?2)
+                    """), arguments: [log.number, message.seq, user.text]) ?? false
     }
 
     /// Whether messages that were not read went with the floor, and how many only the server knows.

@@ -3,11 +3,16 @@ package import ScrollbackModel
 extension ReadState {
     /// Counts a change as it happens: a message that counts no more, or mentions the user no more, or now does.
     ///
-    /// - Parameter old: the message as it was here, where it is known.
+    /// - Parameters:
+    ///   - old: the message as it was here, where it is known.
+    ///   - mayHavePassed: whether the user may have sent something after the message. Sending moves the position on, and
+    ///     how far only the server knows: a mention that comes late may lie behind it.
     /// - Returns: whether the server must say what the counts are: the change came out of turn, or concerns what is not
     ///   known here.
     @discardableResult
-    package mutating func apply(_ change: LogChange, replacing old: Message?, reader: UserID) -> Bool {
+    package mutating func apply(
+        _ change: LogChange, replacing old: Message?, reader: UserID, mayHavePassed: @autoclosure () throws -> Bool
+    ) rethrows -> Bool {
         guard change.rev > computedAt.rev else { return false }
         guard change.rev == computedAt.rev + 1 else { return isTouched(by: [change]) }
         switch change {
@@ -16,6 +21,7 @@ extension ReadState {
         case .message(let new):
             guard new.seq > readSeq, new.sender != reader else { break }
             guard let old else { return isTouched(by: [change]) }
+            if new.isMention(of: reader), !old.isMention(of: reader), try mayHavePassed() { return true }
             unread = max(0, unread + (new.countsUnread ? 1 : 0) - (old.countsUnread ? 1 : 0))
             mentions = max(0, mentions + (new.isMention(of: reader) ? 1 : 0) - (old.isMention(of: reader) ? 1 : 0))
         }
