@@ -18,6 +18,7 @@ extension Submission {
         try limits.check(attribute: attributes.metadata, "metadata")
         try limits.check(attribute: attributes.extra, "extra")
         try limits.check(attribute: attributes.push, "push")
+        if let push = attributes.push { _ = try PushOptions(push) }
         self.init(
             id: try fields.id.required("id"), content: try MessageContent(type: type, json: json),
             attributes: attributes)

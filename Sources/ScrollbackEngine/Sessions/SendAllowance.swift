@@ -8,12 +8,7 @@ import Synchronization
 package final class SendAllowance: Sendable {
     package let perSecond: Double
     package let burst: Double
-    private let buckets = Mutex<[UserID: Bucket]>([:])
-
-    private struct Bucket {
-        var tokens: Double
-        var filledAt: Date
-    }
+    private let buckets = Mutex<[UserID: TokenBucket]>([:])
 
     /// The most users whose buckets are kept; beyond, those that are full again are forgotten.
     private static let maximumBuckets = 100_000
@@ -29,22 +24,13 @@ package final class SendAllowance: Sendable {
     package func take(_ caller: Caller, now: Date) -> ChatError? {
         if caller.isAdmin { return nil }
         return buckets.withLock { buckets in
-            if buckets.count > Self.maximumBuckets {
-                buckets = buckets.filter { now.timeIntervalSince($0.value.filledAt) * perSecond < burst }
-            }
-            var bucket = buckets[caller.user] ?? Bucket(tokens: burst, filledAt: now)
-            bucket.tokens = min(burst, bucket.tokens + max(0, now.timeIntervalSince(bucket.filledAt)) * perSecond)
-            bucket.filledAt = now
+            if buckets.count > Self.maximumBuckets { buckets = buckets.filter { !$0.value.isFull(at: now) } }
+            var bucket = buckets[caller.user] ?? TokenBucket(perSecond: perSecond, burst: burst)
             defer { buckets[caller.user] = bucket }
-            guard bucket.tokens >= 1 else {
-                // Up to a millisecond longer than needed, so that whoever waits exactly that long is not early by a rounding.
-                let wait = ((1 - bucket.tokens) / perSecond * 1000).rounded(.down) + 1
-                return ChatError(
-                    .rateLimited, "more than \(Int(perSecond)) messages a second", limit: Int(perSecond),
-                    retryAfter: wait / 1000)
-            }
-            bucket.tokens -= 1
-            return nil
+            guard !bucket.take(now: now) else { return nil }
+            return ChatError(
+                .rateLimited, "more than \(Int(perSecond)) messages a second", limit: Int(perSecond),
+                retryAfter: bucket.wait)
         }
     }
 }

@@ -83,6 +83,8 @@ public struct MessageAttributes: Hashable, Sendable {
     public var customType: String?
     /// What a push about it should say and how it should look, a JSON object of at most 32 KiB.
     public var push: RawJSON?
+    /// What a push about it should say, as far as this version knows it.
+    public var pushOptions: PushOptions? { push.flatMap { try? PushOptions($0) } }
     /// The message it answers, whether or not that is there.
     ///
     /// Where it is there, and its sender may see it, the answer is in its thread: ``Message/thread``.

@@ -20,8 +20,7 @@ extension Outbox {
             guard item.state == .sending else { return effects(of: steps) }
             let next: OutboxItem.State
             if error.isTemporary {
-                let wait = error.retryAfter ?? backoff.wait(afterFailures: item.attempts, using: &generator)
-                next = .waiting(until: now + wait)
+                next = .waiting(until: now + waiting(for: error, item, using: &generator))
             } else {
                 next = .failed(error)
             }
@@ -31,12 +30,45 @@ extension Outbox {
         return effects(of: steps)
     }
 
+    /// What became of a message's files: they are on the server, or can't be brought there.
+    ///
+    /// What ends after it was stopped changes nothing.
+    package mutating func uploaded(
+        _ id: MessageID, _ result: Result<Void, ChatError>, now: Date,
+        using generator: inout some RandomNumberGenerator
+    ) -> Effects {
+        var steps = Steps()
+        guard let item = self[id], item.state == .uploading else { return effects(of: steps) }
+        switch result {
+        case .success:
+            unuploaded.remove(id)
+            update(id, &steps) {
+                $0.state = .queued
+                $0.needsUpload = false
+                $0.attempts = 0
+            }
+        case .failure(let error):
+            let next: OutboxItem.State =
+                error.isTemporary
+                ? .waiting(until: now + waiting(for: error, item, using: &generator)) : .failed(error)
+            update(id, &steps) { $0.state = next }
+        }
+        pump(item.conversation, now, &steps)
+        return effects(of: steps)
+    }
+
+    private func waiting(
+        for error: ChatError, _ item: OutboxItem, using generator: inout some RandomNumberGenerator
+    ) -> TimeInterval {
+        error.retryAfter ?? backoff.wait(afterFailures: item.attempts, using: &generator)
+    }
+
     /// Somebody asks to try again now: under the same id, at its old place.
     package mutating func retry(_ id: MessageID, now: Date) -> Effects {
         var steps = Steps()
         guard let item = self[id] else { return effects(of: steps) }
         switch item.state {
-        case .sending, .queued: break
+        case .sending, .uploading, .queued: break
         case .waiting, .failed: update(id, &steps) { $0.state = .queued }
         }
         pump(item.conversation, now, &steps)
@@ -60,6 +92,7 @@ extension Outbox {
         var steps = Steps()
         guard let item = self[id] else { return (.unknown, effects(of: steps)) }
         guard item.state != .sending else { return (.inFlight, effects(of: steps)) }
+        if item.state == .uploading { steps.stopUpload.append(id) }
         remove(id, &steps)
         pump(item.conversation, now, &steps)
         return (item.isFrozen ? .mayHaveBeenStored : .cancelled, effects(of: steps))

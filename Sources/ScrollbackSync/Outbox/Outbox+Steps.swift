@@ -6,6 +6,8 @@ extension Outbox {
     struct Steps {
         var touched: [MessageID] = []
         var removed: [MessageID] = []
+        var upload: [MessageID] = []
+        var stopUpload: [MessageID] = []
         var transmit: [MessageID] = []
 
         mutating func touch(_ id: MessageID) {
@@ -17,18 +19,23 @@ extension Outbox {
         var effects = Effects()
         effects.changed = steps.touched.compactMap { self[$0] }
         effects.removed = steps.removed
+        effects.upload = steps.upload
+        effects.stopUpload = steps.stopUpload
         effects.transmit = steps.transmit
         effects.wakeAt = wakeAt
         return effects
     }
 
-    /// When the first of the lanes that wait may go on.
+    /// When the first of those that wait may go on: lanes by what the server said, files by what kept them, messages by
+    /// the pace.
     package var wakeAt: Date? {
         guard isConnected else { return nil }
-        return lanes.values.compactMap { lane in
-            guard case .waiting(let until)? = lane.first(where: { !$0.isFailed })?.state else { return nil }
-            return until
-        }.min()
+        let heads = lanes.values.compactMap { lane in lane.first { !$0.isFailed } }
+        let times = (heads + unuploaded.compactMap { self[$0] }).compactMap { item in
+            if case .waiting(let until) = item.state { until } else { nil }
+        }
+        let turn = isHeldBack ? pace.flatMap { pace in pace.filledAt.map { $0 + pace.wait } } : nil
+        return (times + (turn.map { [$0] } ?? [])).min()
     }
 
     mutating func update(_ id: MessageID, _ steps: inout Steps, _ change: (inout OutboxItem) -> Void) {
@@ -42,20 +49,53 @@ extension Outbox {
     mutating func remove(_ id: MessageID, _ steps: inout Steps) {
         guard let conversation = conversations.removeValue(forKey: id) else { return }
         lanes[conversation]?.removeAll { $0.id == id }
+        unuploaded.remove(id)
         if lanes[conversation]?.isEmpty == true { lanes[conversation] = nil }
         steps.removed.append(id)
     }
 
-    /// Transmits the first message of a lane, if it is its turn and nothing is in flight there.
+    /// Something happened in a lane: what may go on goes on.
     mutating func pump(_ conversation: ConversationID, _ now: Date, _ steps: inout Steps) {
+        // Where the pace holds messages back they go in the order they were queued, whatever their conversations.
+        if isHeldBack { return pumpAll(now, &steps) }
+        pumpLane(conversation, now, &steps)
+        pumpUploads(now, &steps)
+    }
+
+    /// Has files uploaded, those of the messages that were queued first.
+    mutating func pumpUploads(_ now: Date, _ steps: inout Steps) {
+        guard isConnected, !unuploaded.isEmpty else { return }
+        let waiting = unuploaded.compactMap { self[$0] }.sorted { $0.ordinal < $1.ordinal }
+        var running = waiting.count { $0.state == .uploading }
+        for item in waiting where running < Self.maximumUploads {
+            switch item.state {
+            case .queued: break
+            case .waiting(let until) where until <= now: break
+            default: continue
+            }
+            update(item.id, &steps) {
+                $0.state = .uploading
+                $0.attempts += 1
+            }
+            steps.upload.append(item.id)
+            running += 1
+        }
+    }
+
+    /// Transmits the first message of a lane, if it is its turn and nothing is in flight there.
+    mutating func pumpLane(_ conversation: ConversationID, _ now: Date, _ steps: inout Steps) {
         guard isConnected else { return }
         while let lane = lanes[conversation], !lane.contains(where: { $0.state == .sending }),
-            let head = lane.first(where: { !$0.isFailed })
+            let head = lane.first(where: { !$0.isFailed }), !head.needsUpload
         {
             if case .waiting(let until) = head.state, now < until { return }
             guard now.timeIntervalSince(head.createdAt) <= Self.lifetime else {
                 update(head.id, &steps) { $0.state = .failed(.tooOldToSend) }
                 continue
+            }
+            if head.isMessage, pace?.take(now: now) == false {
+                isHeldBack = true
+                return
             }
             update(head.id, &steps) {
                 $0.state = .sending

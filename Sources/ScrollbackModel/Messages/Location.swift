@@ -1,0 +1,70 @@
+/// A place on the earth.
+public struct Location: Hashable, Sendable {
+    /// Degrees north of the equator, -90...90 (WGS 84).
+    public var latitude: Double
+    /// Degrees east of Greenwich, -180...180.
+    public var longitude: Double
+    /// What the place is called, at most 1 KiB.
+    public var name: String?
+
+    /// A place by its coordinates.
+    public init(latitude: Double, longitude: Double, name: String? = nil) {
+        self.latitude = latitude
+        self.longitude = longitude
+        self.name = name
+    }
+}
+
+extension MessageContent {
+    /// A place on the earth.
+    ///
+    /// - Throws: `invalid-parameter` when it is not on it.
+    public static func location(_ location: Location) throws(ChatError) -> MessageContent {
+        for (name, degrees, range) in [
+            ("latitude", location.latitude, Location.latitudes), ("longitude", location.longitude, Location.longitudes),
+        ] where !range.contains(degrees) {
+            throw .invalidParameter(name, "must be in \(range)")
+        }
+        return MessageContent(.location) { writer in
+            writer.field("latitude", location.latitude)
+            writer.field("longitude", location.longitude)
+            writer.field("name", location.name)
+        }
+    }
+
+    /// The place, where the content is one.
+    public var location: Location? { type == .location ? try? Location(json) : nil }
+}
+
+extension Location {
+    fileprivate static let latitudes = -90.0...90
+    fileprivate static let longitudes = -180.0...180
+
+    /// - Throws: `invalid-parameter` naming the member that is wrong.
+    init(_ json: RawJSON) throws(ChatError) {
+        var latitude: Double?
+        var longitude: Double?
+        var name: String?
+        var reader = JSONReader(json.text, field: "content")
+        try reader.object { (member, value) throws(ChatError) in
+            switch member {
+            case "latitude": latitude = try value.degrees(Self.latitudes)
+            case "longitude": longitude = try value.degrees(Self.longitudes)
+            case "name": name = try value.string()
+            default: try value.skip()
+            }
+        }
+        guard let latitude, let longitude else {
+            throw .invalidParameter("content", "of type location must have latitude and longitude")
+        }
+        self.init(latitude: latitude, longitude: longitude, name: name)
+    }
+}
+
+extension JSONReader {
+    fileprivate mutating func degrees(_ range: ClosedRange<Double>) throws(ChatError) -> Double {
+        let degrees = try double()
+        guard range.contains(degrees) else { throw mismatch("in \(range)") }
+        return degrees
+    }
+}

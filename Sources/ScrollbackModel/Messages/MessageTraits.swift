@@ -1,0 +1,47 @@
+/// What a message does besides being read.
+///
+/// Its type decides; a sender may switch each off for one message, never on.
+public struct MessageTraits: Hashable, Sendable {
+    /// Whether it goes into the log.
+    ///
+    /// Otherwise it reaches whoever is connected now and nobody else.
+    public var isStored: Bool
+    /// Whether it raises the unread count of everybody but its sender; what is not stored never does.
+    public var countsUnread: Bool
+    /// Whether a push may tell of it.
+    ///
+    /// It travels with the message; this version's server sends no pushes.
+    public var notifies: Bool
+    /// Whether it is meant to bring its conversation to the top of the list of recents.
+    ///
+    /// It travels with the message; this version's list goes by the newest message, whatever this says.
+    public var updatesRecents: Bool
+
+    /// Traits that are on unless they are switched off.
+    public init(isStored: Bool = true, countsUnread: Bool = true, notifies: Bool = true, updatesRecents: Bool = true) {
+        self.isStored = isStored
+        self.countsUnread = countsUnread
+        self.notifies = notifies
+        self.updatesRecents = updatesRecents
+    }
+
+    /// These, less what the sender switched off.
+    package func less(_ off: MessageTraits) -> MessageTraits {
+        MessageTraits(
+            isStored: isStored && off.isStored,
+            countsUnread: countsUnread && off.countsUnread && isStored && off.isStored,
+            notifies: notifies && off.notifies,
+            updatesRecents: updatesRecents && off.updatesRecents && isStored && off.isStored)
+    }
+
+    /// As a number for storage: a bit for each that is off.
+    package var bits: Int64 {
+        (isStored ? 0 : 1) | (countsUnread ? 0 : 2) | (notifies ? 0 : 4) | (updatesRecents ? 0 : 8)
+    }
+
+    package init(bits: Int64) {
+        self.init(
+            isStored: bits & 1 == 0, countsUnread: bits & 2 == 0, notifies: bits & 4 == 0,
+            updatesRecents: bits & 8 == 0)
+    }
+}

@@ -1,0 +1,171 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+@Suite("Types of content")
+struct ContentTypeTests {
+    private let id = MessageID(high: 0x0198_f3c2_7c1e_7000, low: 0x8000_0123_4567_89ab)
+
+    private func message(_ content: MessageContent?) -> Message {
+        Message(
+            conversation: .group("swift"), seq: 1, n: 1, id: id, timetoken: Timetoken(rawValue: 1),
+            epoch: Epoch(rawValue: 1), sender: "alice", type: content?.type ?? .text, content: content)
+    }
+
+    /// Content that is written is read back, and is taken as JSON from outside.
+    private func roundTrip(_ content: MessageContent) throws -> MessageContent {
+        let again = try MessageContent(type: content.type, json: RawJSON(content.json.text))
+        #expect(again == content)
+        return again
+    }
+
+    @Test("A quote has a copy of what it quotes, and a quote of a quote the inner text alone")
+    func quotes() throws {
+        let first = try roundTrip(.reference("why?", to: message(.text("because"))))
+        #expect(first.text == "why?")
+        #expect(first.quote == Quote("why?", id: id, sender: "alice", content: .text("because")))
+        let second = try roundTrip(.reference("who?", to: message(first)))
+        #expect(second.quote?.content == .text("why?"))
+        let poll = try MessageContent(type: .init(rawValue: "app:poll"), json: RawJSON(#"{"a":[1, 2]}"#))
+        #expect(try roundTrip(.reference("x", to: message(poll))).quote?.content.json.text == #"{"a":[1, 2]}"#)
+        let error = #expect(throws: ChatError.self) { try MessageContent.reference("x", to: message(nil)) }
+        #expect(error?.parameter == "to")
+        #expect(MessageContent.text("x").quote == nil)
+    }
+
+    @Test("A place is on the earth")
+    func places() throws {
+        let harbour = Location(latitude: -90, longitude: 180, name: "ميناء ⚓️")
+        #expect(try roundTrip(.location(harbour)).location == harbour)
+        for (location, name) in [
+            (Location(latitude: 90.1, longitude: 0), "latitude"), (Location(latitude: 0, longitude: -181), "longitude"),
+            (Location(latitude: .nan, longitude: 0), "latitude"),
+            (Location(latitude: 0, longitude: .infinity), "longitude"),
+        ] {
+            let error = #expect(throws: ChatError.self) { try MessageContent.location(location) }
+            #expect(error?.parameter == name)
+        }
+    }
+
+    @Test("A command has a name, and data of any kind")
+    func commands() throws {
+        let content = try roundTrip(.command("refresh", data: RawJSON("[1]")))
+        #expect(content.command == Command("refresh", data: try RawJSON("[1]")))
+        #expect(!content.type.traits.isStored)
+        for name in ["", String(repeating: "x", count: 129)] {
+            #expect(throws: ChatError.self) { try MessageContent.command(name) }
+        }
+    }
+
+    @Test("A file is on this server or somewhere else, and all that is said of it is in range")
+    func files() throws {
+        let json = #"{"media":"\#(id)","name":"a.jpg","mediaType":"image/jpeg","size":12,"width":3,"height":4,"#
+            + #""thumbnail":{"width":3,"height":4}}"#
+        let media = try #require(try MessageContent(type: .image, json: RawJSON(json)).media)
+        #expect(
+            media
+                == Media(
+                    .hosted(MediaID(id.uuid)), name: "a.jpg", mediaType: "image/jpeg", size: 12,
+                    pixels: .init(width: 3, height: 4), thumbnail: .init(width: 3, height: 4)))
+        let remote = Media(.remote(URL(string: "https://example.org/a%20b.mp4")!), duration: 1.5)
+        #expect(try roundTrip(.media(.video, remote)).media == remote)
+        #expect(MessageContent.text("x").media == nil)
+    }
+
+    @Test(
+        "What is wrong with a content is named",
+        arguments: [
+            (MessageType.image, "{}", "content"), (.file, #"{"media":"x"}"#, "media"),
+            (.file, #"{"media":1}"#, "media"), (.gif, #"{"url":"ftp://x/y"}"#, "url"),
+            (.gif, #"{"url":"https://"}"#, "url"), (.gif, #"{"url":"javascript:alert(1)"}"#, "url"),
+            (.voice, #"{"url":"https://x/y","media":"0198f3c2-7c1e-7000-8000-0123456789ab"}"#, "content"),
+            (.voice, #"{"url":"https://x/y","duration":-1}"#, "duration"),
+            (.video, #"{"url":"https://x/y","size":-1}"#, "size"), (.video, #"{"url":"https://x/y","size":"1"}"#, "size"),
+            (.image, #"{"url":"https://x/y","width":0}"#, "width"),
+            (.image, #"{"url":"https://x/y","thumbnail":{"width":1}}"#, "thumbnail"),
+            (.image, #"{"url":"https://x/y","mediaType":"jpeg"}"#, "mediaType"),
+            (.image, #"{"url":"https://x/y","name":""}"#, "name"),
+            (.image, "{\"url\":\"https://x/y\",\"name\":\"a\\nb\"}", "name"),
+            (.location, #"{"latitude":1}"#, "content"), (.location, #"{"latitude":91,"longitude":0}"#, "latitude"),
+            (.location, #"{"latitude":"1","longitude":0}"#, "latitude"), (.command, "{}", "content"),
+            (.reference, #"{"text":"x"}"#, "message"), (.reference, #"{"message":{}}"#, "content"),
+            (
+                .reference,
+                #"{"text":"x","message":{"id":"0198f3c2-7c1e-7000-8000-0123456789ab","sender":"a","type":"text","content":{}}}"#,
+                "content"
+            ),
+        ])
+    func wrong(_ type: MessageType, _ json: String, _ parameter: String) throws {
+        let error = try #require(throws: ChatError.self) { try MessageContent(type: type, json: RawJSON(json)) }
+        #expect(error.code == .invalidParameter)
+        #expect(error.parameter == parameter, "\(error)")
+    }
+
+    // MARK: An application's own
+
+    struct Poll: CustomContent, Equatable {
+        static let type: MessageType = "app:poll"
+        var question: String
+        var choices: [String]
+    }
+
+    struct NewerPoll: CustomContent {
+        static let type: MessageType = "app:poll"
+        var question: String
+        var closesAt: Date
+    }
+
+    struct Impostor: CustomContent {
+        static let type: MessageType = "text"
+    }
+
+    struct List: CustomContent {
+        static let type: MessageType = "com.example.list"
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            try container.encode(1)
+        }
+    }
+
+    @Test("An app's own content goes through as its own type, and through an app that does not know it unchanged")
+    func custom() throws {
+        let poll = Poll(question: "غداء؟ 🍜", choices: ["a/b", "c"])
+        let content = try roundTrip(.custom(poll))
+        #expect(content.type == "app:poll")
+        #expect(try content.custom(Poll.self) == poll)
+        #expect(try MessageContent.text("x").custom(Poll.self) == nil)
+        let error = #expect(throws: ChatError.self) { try content.custom(NewerPoll.self) }
+        #expect(error?.parameter == "content")
+        #expect(#expect(throws: ChatError.self) { try MessageContent.custom(Impostor()) }?.parameter == "type")
+        #expect(#expect(throws: ChatError.self) { try MessageContent.custom(List()) }?.parameter == "content")
+    }
+
+    // MARK: Push options
+
+    @Test("What a push should say travels as JSON, and names what is wrong with it")
+    func push() throws {
+        var options = PushOptions(title: "New photo", text: "قارب", data: "{}")
+        options.templateID = "lunch"
+        options.ios = .init()
+        options.ios?.collapseID = String(repeating: "x", count: 64)
+        options.ios?.interruption = .timeSensitive
+        options.android = .init()
+        options.android?.vivo = .init(type: .system, category: "IM")
+        options.android?.huawei = .init()
+        options.android?.huawei?.importance = .low
+        #expect(try PushOptions(options.json()) == options)
+        #expect(try options.json().text.contains(#""interruption":"time-sensitive""#))
+        for (json, name) in [
+            (#"{"ios":{"collapseID":"\#(String(repeating: "é", count: 33))"}}"#, "push.ios.collapseID"),
+            (#"{"data":"\#(String(repeating: "x", count: 4097))"}"#, "push.data"),
+            (#"{"android":{"huawei":{"category":"im"}}}"#, "push.android.huawei.category"),
+            (#"{"harmony":{"imageURL":"file:///x"}}"#, "push.harmony.imageURL"),
+            (#"{"android":{"vivo":{"category":"IM"}}}"#, "push"), (#"{"title":1}"#, "push"),
+            (#"{"ios":{"interruption":"loud"}}"#, "push"),
+        ] {
+            let error = #expect(throws: ChatError.self, "\(json)") { try PushOptions(RawJSON(json)) }
+            #expect(error?.parameter == name, "\(json): \(String(describing: error))")
+        }
+        #expect(try PushOptions(RawJSON(#"{"newer":{}}"#)) == PushOptions())
+    }
+}
