@@ -380,7 +380,9 @@ extension LocalWriter {
 
     private func advance(toHead head: LogHead, number: Int64) throws {
         guard var state = try reader.readState(number) else { return }
-        state.advance(to: head.head, n: head.n)
+        state.advance(
+            to: head.head, n: head.n,
+            since: try reader.counted(above: max(state.computedAt.seq, state.readSeq), through: head.head, number))
         try save(state, number: number)
         // A channel that is not heard in full: that it moved is known before what was said.
         try db.cachedStatement(sql: "UPDATE conversation SET isRecent = kind <> 'room' WHERE number = ?")
