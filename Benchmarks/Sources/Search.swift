@@ -139,7 +139,7 @@ struct SearchHTTP: AsyncParsableCommand {
             let start = now()
             let body = try await search(word, sort, channel, address, token)
             if query >= 20 { sample.add(now() - start) }
-            found = body.ranges(of: #""highlights""#).count
+            found = body.ranges(of: #""timetoken":"#).count
         }
         report("search-http: \(word), \(place), \(sort)", "\(found) found  \(sample.summary)")
     }
