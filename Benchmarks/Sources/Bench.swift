@@ -9,7 +9,7 @@ struct Bench: AsyncParsableCommand {
         abstract: "Measure the budgets. Build with -c release; each line says what was measured and beside what.",
         subcommands: [
             EngineAppend.self, Send.self, EnginePage.self, HTTPPage.self, FanOut.self, Idle.self, CatchUp.self,
-            ClientPage.self, ClientIngest.self, Search.self, HistoryCost.self, Retention.self,
+            ClientPage.self, ClientIngest.self, Search.self, SearchHTTP.self, HistoryCost.self, Retention.self,
         ])
 }
 

@@ -1,5 +1,8 @@
 import ArgumentParser
+import AsyncHTTPClient
 import Foundation
+import NIOCore
+import NIOHTTP1
 import ScrollbackModel
 import ScrollbackSearch
 import ScrollbackWords
@@ -83,5 +86,81 @@ struct Search: AsyncParsableCommand {
             }
         }
         return (lines, seqs.max { $0.value < $1.value }?.key ?? 1)
+    }
+}
+
+struct SearchHTTP: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "search-http",
+        abstract: "Import real chat logs into a server as the channels of one community, and search them over HTTP.")
+
+    @Argument(help: "Chat logs: a JSON object a line, with channel, sender, time and text.", completion: .file())
+    var logs: [String]
+    @Option var queries = 300
+
+    private struct Line: Decodable {
+        var channel: String
+        var sender: String
+    }
+
+    func run() async throws {
+        let server = try ServerProcess()
+        defer { server.stop() }
+        let lines = try logs.flatMap { try Data(contentsOf: URL(filePath: $0)).split(separator: UInt8(ascii: "\n")) }
+        let file = server.directory.appending(path: "logs.jsonl")
+        try Data(lines.joined(separator: [UInt8(ascii: "\n")])).write(to: file)
+        let elapsed = try seconds {
+            try server.command(["import", file.path, "--kind", "community", "--target", "logs"])
+        }
+        report("search-http: import", String(format: "%d messages in %.1f s", lines.count, elapsed))
+        var counts: [String: Int] = [:]
+        for line in lines { counts[try JSONDecoder().decode(Line.self, from: line).channel, default: 0] += 1 }
+        // Whoever spoke is a member of the community, and sees every channel.
+        let reader = try JSONDecoder().decode(Line.self, from: lines[0]).sender
+        let token = try await Tokens(server.directory).token(try UserID(reader))
+        let largest = counts.max { $0.value < $1.value }?.key ?? ""
+        while try await isIndexing(server.address, token) { try await Task.sleep(for: .milliseconds(200)) }
+
+        for word in ["the", "javascript", "\"at the same time\"", "при", "😂", "zzyzx"] {
+            for (place, channel) in [("one", largest), ("all", nil)] {
+                for sort in ["newestFirst", "bestFirst"] {
+                    try await measure(word, sort, channel, place, server.address, token)
+                }
+            }
+        }
+    }
+
+    private func measure(
+        _ word: String, _ sort: String, _ channel: String?, _ place: String, _ address: URL, _ token: String
+    ) async throws {
+        var sample = Sample()
+        var found = 0
+        for query in 0..<(queries + 20) {
+            let start = now()
+            let body = try await search(word, sort, channel, address, token)
+            if query >= 20 { sample.add(now() - start) }
+            found = body.ranges(of: #""timetoken":"#).count
+        }
+        report("search-http: \(word), \(place), \(sort)", "\(found) found  \(sample.summary)")
+    }
+
+    private func isIndexing(_ address: URL, _ token: String) async throws -> Bool {
+        try await search("the", "newestFirst", nil, address, token).contains(#""indexing":true"#)
+    }
+
+    private func search(
+        _ word: String, _ sort: String, _ channel: String?, _ address: URL, _ token: String
+    ) async throws -> String {
+        func encoded(_ text: String) -> String {
+            text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
+        }
+        let place = channel.map { "/v1/conversations/\(encoded("community:logs/" + $0))/search" } ?? "/v1/search"
+        var request = HTTPClientRequest(
+            url: "\(address.absoluteString)\(place)?text=\(encoded(word))&sort=\(sort)&limit=20")
+        request.headers.add(name: "Authorization", value: "Bearer \(token)")
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let body = String(buffer: try await response.body.collect(upTo: 4 << 20))
+        guard response.status == .ok else { throw BenchError("\(response.status): \(body)") }
+        return body
     }
 }

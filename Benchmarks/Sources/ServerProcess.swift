@@ -48,6 +48,17 @@ final class ServerProcess {
         return Double(line.split(separator: " ").dropFirst().first ?? "0") ?? 0
     }
 
+    /// Runs the command line against it.
+    func command(_ arguments: [String]) throws {
+        let command = Process()
+        command.executableURL = process.executableURL
+        command.arguments = arguments + ["--server", address.absoluteString, "--data", directory.path]
+        command.standardOutput = FileHandle.nullDevice
+        try command.run()
+        command.waitUntilExit()
+        guard command.terminationStatus == 0 else { throw BenchError("\(arguments[0]) failed") }
+    }
+
     func stop() {
         process.terminate()
         process.waitUntilExit()

@@ -61,6 +61,28 @@ struct LocalStoreTests {
         #expect(try await store.read { try $0.recent(swift)?.unread } == 0)
     }
 
+    @Test(
+        "History 13: messages that a page brought before it was heard that there are any are counted by what they are")
+    func pageBeforeHead() async throws {
+        try await apply(.head(head(10, readSeq: 10)))
+        var page = page(11...13, rev: 0)
+        page.state = state(13, rev: 0)
+        for index in page.messages.indices {
+            switch page.messages[index].seq {
+            case 12: page.messages[index].attributes.mentions = .users(["alice"])
+            case 13: page.messages[index].sender = "alice"
+            default: break
+            }
+        }
+        try await apply(.page(swift, page))
+        try await apply(.live(.head(swift, page.state)))
+        let own = try #require(page.messages.first { $0.seq == 13 })
+        try await apply(.sent(own))
+        let recent = try await store.read { try $0.recent(swift) }
+        #expect(recent?.unread == 2)
+        #expect(recent?.mentions == 1)
+    }
+
     @Test("History 17: of a log that started over the counts are the new log's, and no queued read is sent for it")
     func startedOver() async throws {
         var old = head(10, unread: 3, readSeq: 7, userRev: 5)

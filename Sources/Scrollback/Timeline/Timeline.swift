@@ -74,8 +74,6 @@ public final class Timeline: Sendable {
         var fill = GapFill()
         var isSeeking = false
         var isFetchingPeople = false
-        /// Profiles are not asked for before then: they could not be had.
-        var peopleAfter = Date.distantPast
         /// What was shown last.
         var snapshot: TimelineSnapshot?
         /// The places that are shown, or will be when somebody looks again.
@@ -219,7 +217,7 @@ public final class Timeline: Sendable {
                 work = .seek(point)
             } else if case .ask(let request) = state.fill.next(snapshot.wanted, now: now) {
                 work = .fill(request)
-            } else if !snapshot.people.wanted.isEmpty, !state.isFetchingPeople, now >= state.peopleAfter {
+            } else if !snapshot.people.wanted.isEmpty, !state.isFetchingPeople {
                 state.isFetchingPeople = true
                 work = .fetch(Array(snapshot.people.wanted.sorted().prefix(ClientRequest.maximumUsers)))
             }
@@ -245,18 +243,14 @@ public final class Timeline: Sendable {
     }
 
     private func fetch(_ people: [UserID]) async {
-        var hasFailed = false
         do {
             try await core.fetchPeople(people)
         } catch {
-            hasFailed = true
+            // Nothing else may change on the screen, so that it is this that asks once more.
+            try? await Task.sleep(for: .seconds(5))
         }
-        let now = core.clock()
-        state.withLock { state in
-            state.isFetchingPeople = false
-            if hasFailed { state.peopleAfter = now + 10 }
-        }
-        if !hasFailed { lookAgain() }
+        state.withLock { $0.isFetchingPeople = false }
+        lookAgain()
     }
 
     /// Asks the server for a point that the device does not know.

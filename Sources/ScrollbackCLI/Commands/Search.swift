@@ -33,6 +33,9 @@ struct Search: AsyncParsableCommand {
     @Option(help: "How many, 1...100.")
     var limit = 20
 
+    @Option(help: "Goes on where a search of the same words ended: the cursor it said.")
+    var cursor: String?
+
     @Option(
         help: "On the server (remote), this device (local), or the server if it can be reached (merged).")
     var source = History.Source.remote
@@ -55,24 +58,23 @@ struct Search: AsyncParsableCommand {
 
     func run() async throws {
         try await reporting {
-            let sort: SearchSort = sort == .newest ? .newestFirst : .bestFirst
+            let query = SearchQuery(
+                text, in: conversation, sort: sort == .newest ? .newestFirst : .bestFirst, limit: limit,
+                after: cursor.map { SearchCursor(rawValue: $0) })
             let page: SearchPage
             if source == .remote, store == nil {
-                let query = SearchQuery(text, in: conversation, sort: sort, limit: limit)
                 page = try await connection.api(as: reader).search(query)
             } else {
-                page = try await searchWithClient(sort)
+                page = try await searchWithClient(query)
             }
             for hit in page.hits { show(hit) }
             if let shortfall = page.shortfall { Output.error("not whole: \(shortfall.message)") }
             if page.isIndexing { Output.error("not whole: the server is still indexing, search again later") }
-            if page.next != nil, !connection.json {
-                Output.error("there are more: raise --limit")
-            }
+            if let next = page.next { Output.error("there are more: --cursor \(next.rawValue)") }
         }
     }
 
-    private func searchWithClient(_ sort: SearchSort) async throws -> SearchPage {
+    private func searchWithClient(_ query: SearchQuery) async throws -> SearchPage {
         let client = try await connection.client(for: reader, store: store)
         do {
             let from: HistorySource =
@@ -86,9 +88,10 @@ struct Search: AsyncParsableCommand {
             if source == .merged { try? await client.connected() }
             let page =
                 if let conversation {
-                    try await client.conversation(conversation).search(text, sort: sort, limit: limit, from: from)
+                    try await client.conversation(conversation)
+                        .search(text, sort: query.sort, limit: limit, after: query.cursor, from: from)
                 } else {
-                    try await client.search(text, sort: sort, limit: limit, from: from)
+                    try await client.search(text, sort: query.sort, limit: limit, after: query.cursor, from: from)
                 }
             await client.close()
             return page
@@ -121,7 +124,8 @@ struct Search: AsyncParsableCommand {
 
 extension ServerAPI {
     func search(_ query: SearchQuery) async throws(ChatError) -> SearchPage {
-        let parameters = "text=\(Self.escape(query.text))&sort=\(query.sort.rawValue)&limit=\(query.limit)"
+        var parameters = "text=\(Self.escape(query.text))&sort=\(query.sort.rawValue)&limit=\(query.limit)"
+        if let cursor = query.cursor { parameters += "&cursor=\(Self.escape(cursor.rawValue))" }
         let path = query.conversation.map { Self.path($0, "/search") } ?? "/v1/search"
         return try await object("GET", "\(path)?\(parameters)") {
             (reader) throws(ChatError) in try SearchPage(from: &reader)

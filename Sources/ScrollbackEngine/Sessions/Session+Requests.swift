@@ -34,6 +34,7 @@ extension Session {
             }
         case .deleteHistory(let id, let range, let operation):
             engine.delete(range, of: id, operation: operation, by: caller) { [self] result in
+                if case .success = result { services.tidy() }
                 answer(ref, result) { $0.field("deleted", $1) }
             }
         case .addAction(let id, let message, let type, let value, let operation):

@@ -23,18 +23,21 @@ package struct SessionServices: Sendable {
     /// How often, in seconds, a device should be heard of.
     package var heartbeat: Int
     package var allowance: SendAllowance?
+    /// Begins to remove what nobody can see any more.
+    package var tidy: @Sendable () -> Void
 
     package init(
         engine: Engine,
         verify: @escaping @Sendable (String, @escaping @Sendable (Verified) -> Void) -> Void,
         offload: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void, heartbeat: Int = 30,
-        allowance: SendAllowance? = nil
+        allowance: SendAllowance? = nil, tidy: @escaping @Sendable () -> Void = {}
     ) {
         self.engine = engine
         self.verify = verify
         self.offload = offload
         self.heartbeat = heartbeat
         self.allowance = allowance
+        self.tidy = tidy
     }
 }
 

@@ -91,6 +91,6 @@ final class WebSockets: Sendable {
                 }
             },
             offload: { [weak handler] work in handler?.offload(work) },
-            heartbeat: options.heartbeat, allowance: scope.allowance)
+            heartbeat: options.heartbeat, allowance: scope.allowance, tidy: { [scope] in scope.tidy.begin() })
     }
 }

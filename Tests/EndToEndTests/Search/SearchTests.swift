@@ -109,7 +109,12 @@ import Testing
         let plain = try await RunningServer.command(["search", "tide", "--as", "bob", "--limit", "2"] + connection)
         #expect(plain.code == 0 && plain.output.split(separator: "\n").count == 2, "\(plain)")
         #expect(plain.output.contains("direct:alice  3") && !plain.output.contains("\u{1B}"), "\(plain)")
-        #expect(plain.errors.contains("there are more"))
+        let next = try #require(plain.errors.firstRange(of: "there are more: --cursor "))
+        let cursor = plain.errors[next.upperBound...].prefix { !$0.isWhitespace }
+        let rest = try await RunningServer.command(
+            ["search", "tide", "--as", "bob", "--limit", "2", "--cursor", String(cursor)] + connection)
+        #expect(rest.code == 0 && rest.output.contains("tide 1") && rest.errors.isEmpty, "\(rest)")
+        #expect(rest.output.split(separator: "\n").count == 1, "\(rest)")
         let store = server.folder.appending(component: "client").path
         let json = try await RunningServer.command(
             ["search", "tide 2", "--as", "bob", "--in", "direct:alice", "--sort", "best", "--json"] + connection)
