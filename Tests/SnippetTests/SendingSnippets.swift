@@ -11,6 +11,7 @@ struct SendingSnippets {
         for await state in sending.states {
             switch state {
             case .stored: show("waiting")
+            case .uploading(let fraction): show("uploading, \(Int(fraction * 100)) %")
             case .sending: show("sending")
             case .waiting(let date): show("trying again at \(date)")
             case .sent(let message): show("sent, at place \(message.seq)")
@@ -50,7 +51,7 @@ struct SendingSnippets {
 
     func quiet(chat: Conversation) async throws {
         try await chat.send(.text("build 7 is done"), traits: .init(countsUnread: false))
-        let knock = try MessageContent(type: .command, json: RawJSON(#"{"do": "knock"}"#))
+        let knock = try MessageContent.command("knock")
         try await chat.send(knock)  // reaches whoever is connected now, and is not stored
     }
 

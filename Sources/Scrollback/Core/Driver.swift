@@ -138,7 +138,9 @@ final class Driver {
             await answered(ref, .failure(ChatError(.timeout, "the server did not answer in time")))
         case .requestTimedOut: break
         case .queued(let item):
-            await perform(outbox.enqueue(item.id, in: item.conversation, now: now))
+            await perform(
+                outbox.enqueue(
+                    item.id, in: item.conversation, isMessage: item.isMessage, needsUpload: item.needsUpload, now: now))
             kick()
         case .retry(let id, let reply):
             reply(.success(outbox[id] != nil))

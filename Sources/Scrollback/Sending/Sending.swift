@@ -18,6 +18,8 @@ public struct Sending: Sendable, Identifiable {
     public enum State: Equatable, Sendable {
         /// Safe on this device, waiting for its turn or for the network.
         case stored
+        /// Its files are on their way to the server, 0...1 of them.
+        case uploading(Double)
         /// Handed to the server, whose answer is to come.
         case sending
         /// Refused for now; tried again by itself at this time.
@@ -75,7 +77,7 @@ public struct Sending: Sendable, Identifiable {
             case .sent(let message): return message
             case .failed(let error): throw error
             case .gone: return nil
-            case .stored, .sending, .waiting: continue
+            case .stored, .uploading, .sending, .waiting: continue
             }
         }
         throw ChatError(.closed, "the client was closed, or nobody waits any more; the message stays queued")
@@ -124,7 +126,7 @@ extension Sending.State {
     fileprivate var isFinal: Bool {
         switch self {
         case .sent, .failed, .gone: true
-        case .stored, .sending, .waiting: false
+        case .stored, .uploading, .sending, .waiting: false
         }
     }
 }

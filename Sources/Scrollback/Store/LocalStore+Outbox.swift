@@ -13,7 +13,7 @@ package struct PendingMessage: Hashable, Sendable, Identifiable {
     package var state: State
 
     package enum State: Hashable, Sendable {
-        case queued, sending
+        case queued, uploading, sending
         case waiting(until: Date)
         case failed(ChatErrorBox)
     }
@@ -33,6 +33,7 @@ extension PendingMessage.State {
         self =
             switch state {
             case .queued: .queued
+            case .uploading: .uploading
             case .sending: .sending
             case .waiting(let until): .waiting(until: until)
             case .failed(let error): .failed(.init(error: error))
@@ -41,14 +42,15 @@ extension PendingMessage.State {
 }
 
 extension LocalReader {
+    /// What ``item(_:)`` reads.
+    private static let itemColumns =
+        "id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen, kind = 'send', needsUpload"
+
     /// Everything that is to be sent, in order.
     package func outbox() throws -> [OutboxItem] {
         try Row.fetchAll(
             db,
-            sql: """
-                SELECT id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen
-                FROM outbox ORDER BY ordinal
-                """
+            sql: "SELECT \(Self.itemColumns) FROM outbox ORDER BY ordinal"
         ).map { try Self.item($0) }
     }
 
@@ -86,10 +88,7 @@ extension LocalReader {
     package func progress(_ id: MessageID) throws -> PendingMessage.State? {
         try Row.fetchOne(
             db.cachedStatement(
-                sql: """
-                    SELECT id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen
-                    FROM outbox WHERE id = ?
-                    """), arguments: [id.data]
+                sql: "SELECT \(Self.itemColumns) FROM outbox WHERE id = ?"), arguments: [id.data]
         ).map { PendingMessage.State(try Self.item($0).state) }
     }
 
@@ -113,7 +112,7 @@ extension LocalReader {
         try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen, body
+                    SELECT \(Self.itemColumns), body
                     FROM outbox WHERE conversation = ? AND kind = 'send' ORDER BY ordinal
                     """), arguments: [id.description]
         ).map { try Self.pending($0) }
@@ -123,7 +122,7 @@ extension LocalReader {
         try Row.fetchOne(
             db.cachedStatement(
                 sql: """
-                    SELECT id, conversation, ordinal, createdAt, state, until, error, attempts, isFrozen, body
+                    SELECT \(Self.itemColumns), body
                     FROM outbox WHERE id = ? AND kind = 'send'
                     """), arguments: [id.data]
         ).map { try Self.pending($0) }
@@ -132,7 +131,7 @@ extension LocalReader {
     private static func pending(_ row: Row) throws -> PendingMessage {
         let item = try item(row)
         return PendingMessage(
-            submission: try submission(row[9]), conversation: item.conversation, ordinal: item.ordinal,
+            submission: try submission(row[11]), conversation: item.conversation, ordinal: item.ordinal,
             createdAt: item.createdAt, state: PendingMessage.State(item.state))
     }
 
@@ -149,20 +148,24 @@ extension LocalReader {
             var reader = JSONReader(row[6] as String)
             state = .failed(try ChatError(problem: &reader))
         case "sending": state = .sending
+        case "uploading": state = .uploading
         default: state = .queued
         }
         return OutboxItem(
             id: MessageID(data: row[0]), conversation: try ConversationID(row[1] as String), ordinal: row[2],
-            createdAt: Date(timeIntervalSince1970: row[3]), state: state, attempts: row[7], isFrozen: row[8])
+            createdAt: Date(timeIntervalSince1970: row[3]), isMessage: row[9], state: state, needsUpload: row[10],
+            attempts: row[7], isFrozen: row[8])
     }
 }
 
 extension LocalWriter {
     /// Queues a message, durable when the transaction is.
-    package func insert(_ submission: Submission, to id: ConversationID, now: Date) throws -> OutboxItem {
+    package func insert(
+        _ submission: Submission, to id: ConversationID, needsUpload: Bool = false, now: Date
+    ) throws -> OutboxItem {
         var writer = JSONWriter()
         writer.object { submission.writeMembers(to: &$0) }
-        return try insert(submission.id, to: id, "send", writer.text, about: nil, now: now)
+        return try insert(submission.id, to: id, "send", writer.text, about: nil, needsUpload: needsUpload, now: now)
     }
 
     /// Queues something to be done to a message.
@@ -177,18 +180,22 @@ extension LocalWriter {
 
     private func insert(
         _ id: MessageID, to conversation: ConversationID, _ kind: String, _ body: String, about message: MessageID?,
-        now: Date
+        needsUpload: Bool = false, now: Date
     ) throws -> OutboxItem {
         let ordinal = try Int64.fetchOne(db, sql: "SELECT coalesce(max(ordinal), 0) + 1 FROM outbox") ?? 1
         try db.cachedStatement(
             sql: """
-                INSERT INTO outbox (id, conversation, ordinal, createdAt, state, attempts, isFrozen, kind, body, about)
-                VALUES (?, ?, ?, ?, 'queued', 0, 0, ?, ?, ?)
+                INSERT INTO outbox (
+                    id, conversation, ordinal, createdAt, state, attempts, isFrozen, kind, body, about, needsUpload)
+                VALUES (?, ?, ?, ?, 'queued', 0, 0, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             id.data, conversation.description, ordinal, now.timeIntervalSince1970, kind, body, message?.data,
+            needsUpload,
         ])
-        return OutboxItem(id: id, conversation: conversation, ordinal: ordinal, createdAt: now)
+        return OutboxItem(
+            id: id, conversation: conversation, ordinal: ordinal, createdAt: now, isMessage: kind == "send",
+            needsUpload: needsUpload)
     }
 
     /// Changes what a message that was never transmitted says.
@@ -208,6 +215,7 @@ extension LocalWriter {
         var error: String?
         switch item.state {
         case .queued: break
+        case .uploading: state = "uploading"
         case .sending: state = "sending"
         case .waiting(let date):
             state = "waiting"
@@ -219,8 +227,13 @@ extension LocalWriter {
             error = writer.text
         }
         try db.cachedStatement(
-            sql: "UPDATE outbox SET state = ?, until = ?, error = ?, attempts = ?, isFrozen = ? WHERE id = ?"
-        ).execute(arguments: [state, until, error, item.attempts, item.isFrozen, item.id.data])
+            sql: """
+                UPDATE outbox SET state = ?, until = ?, error = ?, attempts = ?, isFrozen = ?, needsUpload = ?
+                WHERE id = ?
+                """
+        ).execute(arguments: [
+            state, until, error, item.attempts, item.isFrozen, item.needsUpload, item.id.data,
+        ])
     }
 
     package func removeFromOutbox(_ id: MessageID) throws {

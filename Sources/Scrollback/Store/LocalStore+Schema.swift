@@ -87,6 +87,41 @@ extension LocalStore {
                     );
                     """)
         }
+        migrator.registerMigration("3") { db in
+            try db.execute(
+                sql: """
+                    -- Whether a message has files that the server has yet to take.
+                    ALTER TABLE outbox ADD COLUMN needsUpload INTEGER NOT NULL DEFAULT 0;
+
+                    -- The files of messages in the outbox: each lies in the store's folder under its number, and goes
+                    -- with its message.
+                    CREATE TABLE upload (
+                        number INTEGER PRIMARY KEY AUTOINCREMENT, message BLOB NOT NULL,
+                        -- What is uploaded, as it was given: the file, or the picture to be made of it.
+                        work TEXT NOT NULL,
+                        -- Where its upload goes on, once it was begun; and what the server called the file in the end.
+                        resource TEXT, media TEXT
+                    );
+                    CREATE INDEX uploadMessage ON upload (message);
+
+                    -- Files that were fetched, by their id; the copy lies under its content's hash.
+                    CREATE TABLE download (
+                        file TEXT PRIMARY KEY, hash TEXT NOT NULL, size INTEGER NOT NULL, usedAt REAL NOT NULL
+                    ) WITHOUT ROWID;
+                    CREATE INDEX downloadAge ON download (usedAt);
+
+                    -- What was typed and not sent, one a conversation.
+                    CREATE TABLE draft (
+                        conversation TEXT PRIMARY KEY, body TEXT NOT NULL, updatedAt REAL NOT NULL
+                    ) WITHOUT ROWID;
+
+                    -- What the app keeps with a message on this device alone.
+                    CREATE TABLE extension (
+                        conversation TEXT NOT NULL, message BLOB NOT NULL, body TEXT NOT NULL,
+                        PRIMARY KEY (conversation, message)
+                    ) WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }
 }

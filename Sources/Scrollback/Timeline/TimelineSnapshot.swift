@@ -107,6 +107,7 @@ extension Sending.State {
         self =
             switch state {
             case .queued: .stored
+            case .uploading: .uploading(0)
             case .sending: .sending
             case .waiting(let until): .waiting(until: until)
             case .failed(let failure): .failed(failure.error)

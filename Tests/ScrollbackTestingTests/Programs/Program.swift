@@ -180,7 +180,7 @@ struct Program {
             switch state {
             case .sent, .gone: return
             case .failed(let error): throw error
-            case .stored, .sending, .waiting: continue
+            case .stored, .uploading, .sending, .waiting: continue
             }
         }
     }
