@@ -13,6 +13,9 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+// Elsewhere the system's own ImageIO scales pictures.
+let gd: Target.Dependency = .target(name: "CGD", condition: .when(platforms: [.linux]))
+
 let package = Package(
     name: "scrollback",
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -50,11 +53,16 @@ let package = Package(
             name: "ScrollbackSearch",
             dependencies: ["ScrollbackModel", "ScrollbackWords", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
+        .systemLibrary(name: "CGD", providers: [.apt(["libgd-dev"])]),
+        .target(name: "ScrollbackPictures", swiftSettings: strict),
+        .target(name: "ScrollbackPictureScaling", dependencies: ["ScrollbackPictures", gd], swiftSettings: strict),
         .target(
             name: "Scrollback",
             dependencies: [
-                "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords",
+                "ScrollbackModel", "ScrollbackPictureScaling", "ScrollbackPictures", "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords",
                 "StoreFiles",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -210,6 +218,19 @@ let package = Package(
                 "ScrollbackTesting",
             ],
             swiftSettings: strict),
+        // The files of Tests/Fixtures/Pictures, and what pictures.json says of them.
+        .target(name: "PictureFixtures", path: "Tests/PictureFixtures", swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackPicturesTests", dependencies: ["PictureFixtures", "ScrollbackPictures"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackPictureScalingTests",
+            dependencies: ["PictureFixtures", "ScrollbackPictureScaling", "ScrollbackPictures", gd],
+            swiftSettings: strict),
+        // Draws the picture of the documentation; no product has it.
+        .executableTarget(
+            name: "contact-sheet", dependencies: ["PictureFixtures", "ScrollbackPictureScaling", gd],
+            path: "Tests/ContactSheet", swiftSettings: strict),
         // Every example of the documentation, word for word (scripts/check-snippets.sh). An app imports these two, no more.
         .testTarget(name: "SnippetTests", dependencies: ["Scrollback", "ScrollbackTesting"], swiftSettings: strict),
     ]

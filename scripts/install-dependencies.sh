@@ -4,11 +4,12 @@ set -euo pipefail
 [ "$(uname)" = Linux ] || exit 0
 missing=()
 [ -e /usr/include/sqlite3.h ] || missing+=(libsqlite3-dev)
+[ -e /usr/include/gd.h ] || missing+=(libgd-dev)
 [ -e /usr/include/zlib.h ] || missing+=(zlib1g-dev)
 command -v openssl >/dev/null || missing+=(openssl)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if ! command -v apt-get >/dev/null; then
-    echo "please install: SQLite 3 and zlib with their headers, and openssl" >&2
+    echo "please install: SQLite 3, libgd and zlib with their headers, and openssl" >&2
     exit 1
 fi
 echo "installing ${missing[*]} …" >&2

@@ -38,7 +38,13 @@ public final class ChatClient: Sendable {
         /// An error is no reason to give up: the client asks again later, after the error's `retryAfter` if it is a
         /// `ChatError` that has one.
         public var token: @Sendable () async throws -> String
+        /// How fast messages are sent: 5 a second, and what is above that waits (row 79); nothing for as fast as can be.
+        public var pace: SendPace? = .standard
+        /// How pictures are made, what is sent, and how much is kept.
+        public var media = MediaSettings()
         package var transport: (any Transport)?
+        package var mediaTransport: (any MediaTransport)?
+        package var uploadPiece = Uploads.piece
         package var clock: @Sendable () -> Date = { Date() }
 
         /// A configuration whose other properties have the values given here as defaults.
@@ -79,6 +85,8 @@ public final class ChatClient: Sendable {
         else {
             throw .invalidParameter("server", "must be http:// or https:// and a host, is \(configuration.server)")
         }
+        let media = try configuration.media.validated()
+        let pace = try configuration.pace?.validated()
         let directory: URL? = if case .directory(let url) = configuration.store { url } else { nil }
         let store = try LocalStore(directory: directory, user: configuration.user)
         let device: String
@@ -91,7 +99,9 @@ public final class ChatClient: Sendable {
             user: configuration.user, store: store, server: configuration.server, device: device,
             transport: configuration.transport ?? Self.transport(configuration),
             token: configuration.token, clock: configuration.clock, logger: Logger(label: "scrollback.client"),
-            eventCapacity: configuration.eventBuffer)
+            eventCapacity: configuration.eventBuffer, pace: pace,
+            media: configuration.mediaTransport ?? Self.mediaTransport(configuration), mediaSettings: media,
+            uploadPiece: configuration.uploadPiece)
         try await core.start()
         return ChatClient(core: core, configuration: configuration)
     }
@@ -102,6 +112,17 @@ public final class ChatClient: Sendable {
             if configuration.trustedCertificate == nil { return URLSessionTransport() }
         #endif
         return NIOTransport(trusting: configuration.trustedCertificate)
+    }
+
+    private static func mediaTransport(_ configuration: Configuration) -> any MediaTransport {
+        #if canImport(Darwin)
+            if configuration.trustedCertificate == nil {
+                return HTTPMediaTransport(server: configuration.server, http: URLSessionHTTPTransport())
+            }
+        #endif
+        return HTTPMediaTransport(
+            server: configuration.server,
+            http: AsyncHTTPClientTransport(trusting: configuration.trustedCertificate))
     }
 
     /// Whose client this is.

@@ -9,37 +9,6 @@ public struct Conversation: Sendable, Identifiable {
     public let id: ConversationID
     let core: ClientCore
 
-    // MARK: Sending
-
-    /// Sends a message.
-    ///
-    /// Returns once it is safe on this device; the rest happens by itself, across restarts. ``Sending/states`` tells
-    /// what became of it: the server may refuse it still, for example because the user is not a member.
-    ///
-    /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
-    @discardableResult
-    public func send(
-        _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
-        metadata: RawJSON? = nil, customType: String? = nil, traits: MessageTraits = .init()
-    ) async throws(ChatError) -> Sending {
-        var generator = SystemRandomNumberGenerator()
-        let submission = try Submission(
-            id: MessageID(at: core.clock(), using: &generator), content: content,
-            attributes: MessageAttributes(
-                mentions: mentions, metadata: metadata, customType: customType, replyTo: replyTo, traits: traits)
-        ).validated(limits: .standard)
-        let now = core.clock()
-        let item = try await core.store.write { [id] in try $0.insert(submission, to: id, now: now) }
-        core.changes.changed([id])
-        core.mailbox.post(.queued(item))
-        return Sending(id: submission.id, conversation: id, core: core)
-    }
-
-    /// A message that is being sent, found again after a restart; one that was sent long ago is done at once.
-    public func sending(_ id: MessageID) -> Sending {
-        Sending(id: id, conversation: self.id, core: core)
-    }
-
     // MARK: Read state
 
     /// Marks the conversation as read, on every device of the user.

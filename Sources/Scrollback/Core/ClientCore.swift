@@ -24,6 +24,17 @@ package final class ClientCore: Sendable {
     let events: EventCenter
     let mailbox = Mailbox<Input>()
     package let search: SearchIndexer
+    let pace: SendPace?
+    let media: any MediaTransport
+    let mediaSettings: MediaSettings
+    let files: LocalFiles
+    let workshop: AttachmentWorkshop
+    let uploads = Uploads()
+    let downloads = Downloads()
+    /// How much of a file is handed over at a time.
+    let uploadPiece: Int
+    /// The token that was good last.
+    let currentToken = Mutex<String?>(nil)
     private let loop = Mutex<Task<Void, Never>?>(nil)
 
     enum Input: Sendable {
@@ -41,6 +52,8 @@ package final class ClientCore: Sendable {
         case requestTimedOut(ref: Int64, generation: Int)
         /// A message was put into the outbox.
         case queued(OutboxItem)
+        /// What became of its files.
+        case uploaded(MessageID, Result<Void, ChatError>)
         /// Answered with whether it is in the outbox.
         case retry(MessageID, Reply<Bool>)
         case cancel(MessageID, Reply<Outbox.Cancellation>)
@@ -63,7 +76,7 @@ package final class ClientCore: Sendable {
     init(
         user: UserID, store: LocalStore, server: URL, device: String, transport: any Transport,
         token: @escaping @Sendable () async throws -> String, clock: @escaping @Sendable () -> Date, logger: Logger,
-        eventCapacity: Int
+        eventCapacity: Int, pace: SendPace?, media: any MediaTransport, mediaSettings: MediaSettings, uploadPiece: Int
     ) {
         self.user = user
         self.store = store
@@ -75,6 +88,12 @@ package final class ClientCore: Sendable {
         self.logger = logger
         events = EventCenter(capacity: eventCapacity)
         search = SearchIndexer(store: store, logger: logger)
+        self.pace = pace
+        self.media = media
+        self.mediaSettings = mediaSettings
+        self.uploadPiece = uploadPiece
+        files = store.files
+        workshop = AttachmentWorkshop(files: store.files, settings: mediaSettings)
     }
 
     /// Starts the loop.
@@ -82,8 +101,9 @@ package final class ClientCore: Sendable {
     /// What was being sent when the process ended is queued again.
     func start() async throws(ChatError) {
         let items = try await store.read { try $0.outbox() }
-        let task = Task { await Driver(core: self, outbox: Outbox(restoring: items)).run() }
+        let task = Task { await Driver(core: self, outbox: Outbox(restoring: items, pace: pace)).run() }
         loop.withLock { $0 = task }
+        await tidyFiles()
         await search.start()
     }
 
@@ -92,6 +112,8 @@ package final class ClientCore: Sendable {
         mailbox.post(.close)
         let task = loop.withLock { $0 }
         await task?.value
+        await uploads.end()
+        await downloads.end()
         await search.close()
         connection.set(.idle)
         connection.end()

@@ -3,6 +3,7 @@ import Logging
 import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
+import Synchronization
 
 /// Connecting, staying connected, and coming back.
 extension Driver {
@@ -34,6 +35,7 @@ extension Driver {
         case .success(let token):
             let generation = generation
             self.token = token
+            core.currentToken.withLock { $0 = token }
             Task { [core] in
                 do throws(ChatError) {
                     let connection = try await core.transport.open(core.server) { event in

@@ -7,8 +7,8 @@ import ScrollbackWire
 extension Driver {
     /// Stores first and transmits then: an item that may have reached the server is always known to be frozen.
     func perform(_ effects: Outbox.Effects) async {
-        guard !effects.changed.isEmpty || !effects.removed.isEmpty || !effects.transmit.isEmpty || effects.wakeAt != nil
-        else { return }
+        guard effects != Outbox.Effects() else { return }
+        for id in effects.stopUpload { core.uploads.stop(id) }
         do {
             let messages = try await core.store.write { writer in
                 for item in effects.changed { try writer.save(item) }
@@ -26,6 +26,7 @@ extension Driver {
                     await perform(outbox.answered(message.id, answer, now: now, using: &generator))
                 }
             }
+            for id in effects.upload { core.uploads.start(id, in: core) }
             let concerned = Set(effects.changed.map(\.conversation))
             if !concerned.isEmpty { core.changes.changed(concerned) }
         } catch {

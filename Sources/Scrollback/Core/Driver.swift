@@ -142,6 +142,9 @@ final class Driver {
                 outbox.enqueue(
                     item.id, in: item.conversation, isMessage: item.isMessage, needsUpload: item.needsUpload, now: now))
             kick()
+        case .uploaded(let id, let result):
+            core.uploads.forget(id)
+            await perform(outbox.uploaded(id, result, now: now, using: &generator))
         case .retry(let id, let reply):
             reply(.success(outbox[id] != nil))
             await perform(outbox.retry(id, now: now))

@@ -238,5 +238,6 @@ extension LocalWriter {
 
     package func removeFromOutbox(_ id: MessageID) throws {
         try db.cachedStatement(sql: "DELETE FROM outbox WHERE id = ?").execute(arguments: [id.data])
+        try removeUploads(of: id)
     }
 }

@@ -93,22 +93,20 @@ extension LocalStore {
                     -- Whether a message has files that the server has yet to take.
                     ALTER TABLE outbox ADD COLUMN needsUpload INTEGER NOT NULL DEFAULT 0;
 
-                    -- The files of messages in the outbox: each lies in the store's folder under its number, and goes
-                    -- with its message.
+                    -- The files of messages in the outbox; they go with their message.
                     CREATE TABLE upload (
-                        number INTEGER PRIMARY KEY AUTOINCREMENT, message BLOB NOT NULL,
-                        -- What is uploaded, as it was given: the file, or the picture to be made of it.
-                        work TEXT NOT NULL,
-                        -- Where its upload goes on, once it was begun; and what the server called the file in the end.
-                        resource TEXT, media TEXT
-                    );
-                    CREATE INDEX uploadMessage ON upload (message);
-
-                    -- Files that were fetched, by their id; the copy lies under its content's hash.
-                    CREATE TABLE download (
-                        file TEXT PRIMARY KEY, hash TEXT NOT NULL, size INTEGER NOT NULL, usedAt REAL NOT NULL
+                        media TEXT PRIMARY KEY, message BLOB NOT NULL, ordinal INTEGER NOT NULL,
+                        type TEXT NOT NULL, name TEXT, mediaType TEXT NOT NULL,
+                        hash TEXT NOT NULL, size INTEGER NOT NULL, thumbnail TEXT,
+                        resource TEXT, url TEXT, isDone INTEGER NOT NULL
                     ) WITHOUT ROWID;
-                    CREATE INDEX downloadAge ON download (usedAt);
+                    CREATE INDEX uploadMessage ON upload (message, ordinal);
+
+                    -- The files that lie on this device, under the hash of their content, by what they are copies of.
+                    CREATE TABLE file (
+                        key TEXT PRIMARY KEY, hash TEXT NOT NULL, size INTEGER NOT NULL, usedAt REAL NOT NULL
+                    ) WITHOUT ROWID;
+                    CREATE INDEX fileHash ON file (hash);
 
                     -- What was typed and not sent, one a conversation.
                     CREATE TABLE draft (

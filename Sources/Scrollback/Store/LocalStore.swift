@@ -17,6 +17,8 @@ package final class LocalStore: Sendable {
     package let user: UserID
     /// Where its files are; nothing in memory.
     let directory: URL?
+    /// The files of messages; those of a store in memory are gone with it.
+    package let files: LocalFiles
     /// An element after transactions that changed something: many while nobody looks are one.
     let writes: AsyncStream<Void>
     private let written: AsyncStream<Void>.Continuation
@@ -28,6 +30,9 @@ package final class LocalStore: Sendable {
     package init(directory: URL?, user: UserID) throws(ChatError) {
         self.user = user
         self.directory = directory
+        files = LocalFiles(
+            directory: directory?.appending(path: Self.filesName)
+                ?? FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID().uuidString)"))
         (writes, written) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         do {
             var configuration = Configuration()
@@ -77,18 +82,20 @@ package final class LocalStore: Sendable {
     }
 
     private static let fileName = "client.sqlite"
+    private static let filesName = "files"
 
     package func close() throws {
         hasClosed.store(true, ordering: .releasing)
         written.finish()
         try database.close()
+        if directory == nil { files.removeAll() }
         lock?.release()
     }
 
     /// Removes a store's files.
     package static func erase(_ directory: URL) throws {
         try SearchIndex.erase(in: directory)
-        for name in [fileName, fileName + "-wal", fileName + "-shm", DirectoryLock.fileName] {
+        for name in [filesName, fileName, fileName + "-wal", fileName + "-shm", DirectoryLock.fileName] {
             let file = directory.appending(path: name)
             if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
         }

@@ -221,7 +221,7 @@ public final class Timeline: Sendable {
                 state.isFetchingPeople = true
                 work = .fetch(Array(snapshot.people.wanted.sorted().prefix(ClientRequest.maximumUsers)))
             }
-            return (snapshot.view(loading: state.fill.inFlight?.gap), work)
+            return (snapshot.view(loading: state.fill.inFlight?.gap, uploaded: core.uploads.fraction), work)
         }
     }
 

@@ -74,7 +74,8 @@ struct TimelineSnapshot: Sendable {
         return shown.upperBound...shown.upperBound
     }
 
-    func view(loading: SeqRange?) -> Timeline.View {
+    /// - Parameter fraction: how much of a message's files is uploaded.
+    func view(loading: SeqRange?, uploaded fraction: (MessageID) -> Double) -> Timeline.View {
         var items: [Timeline.Item] = []
         var gaps = gaps[...]
         for row in rows {
@@ -90,7 +91,8 @@ struct TimelineSnapshot: Sendable {
                 .pending(
                     Timeline.Pending(
                         id: message.id, content: message.submission.content, attributes: message.submission.attributes,
-                        createdAt: message.createdAt, state: Sending.State(message.state)))
+                        createdAt: message.createdAt,
+                        state: Sending.State(message.state, uploaded: { fraction(message.id) })))
             }
         }
         return Timeline.View(
@@ -103,11 +105,11 @@ struct TimelineSnapshot: Sendable {
 }
 
 extension Sending.State {
-    init(_ state: PendingMessage.State) {
+    init(_ state: PendingMessage.State, uploaded fraction: () -> Double) {
         self =
             switch state {
             case .queued: .stored
-            case .uploading: .uploading(0)
+            case .uploading: .uploading(fraction())
             case .sending: .sending
             case .waiting(let until): .waiting(until: until)
             case .failed(let failure): .failed(failure.error)

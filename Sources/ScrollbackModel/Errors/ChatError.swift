@@ -81,7 +81,8 @@ extension ChatError {
             .internalError: (500, true), .unreachable: (503, true), .overloaded: (503, true),
             .storageFull: (503, true), .shuttingDown: (503, true), .closed: (499, false), .cancelled: (499, false),
             .queryInProgress: (409, false), .persistenceDisabled: (403, false),
-            .localStorage: (500, false),
+            .localStorage: (500, false), .unknownMedia: (404, false), .unknownUpload: (404, false),
+            .mediaTooLarge: (413, false), .invalidMedia: (422, false), .uploadFailed: (500, false),
         ]
 
         var status: Int { Self.table[self]?.status ?? 500 }
@@ -128,6 +129,16 @@ extension ChatError.Code {
     public static let tooLarge = Self(rawValue: "too-large")
     /// The body is not declared as `application/json`.
     public static let unsupportedMediaType = Self(rawValue: "unsupported-media-type")
+    /// The file is not there, or not readable for whoever asks: the two do not differ.
+    public static let unknownMedia = Self(rawValue: "unknown-media")
+    /// The upload was finished long ago, given up, or never begun: begin it again.
+    public static let unknownUpload = Self(rawValue: "unknown-upload")
+    /// The file is above the limit of its kind, which `limit` gives in bytes.
+    public static let mediaTooLarge = Self(rawValue: "media-too-large")
+    /// The file is not what its message says it is, is damaged, or nothing could show it.
+    public static let invalidMedia = Self(rawValue: "invalid-media")
+    /// The app's own uploader failed, and not for now.
+    public static let uploadFailed = Self(rawValue: "upload-failed")
     /// An argument does not have the shape or the range it must have; `parameter` names it.
     public static let invalidParameter = Self(rawValue: "invalid-parameter")
     /// The user sent more than the server takes of one; `retryAfter` says how long to wait.

@@ -1,11 +1,16 @@
 public import Foundation
 
-/// A file's UUID on its server, given when its upload begins.
+/// A file's UUID, made at random by the device that sends it.
 public struct MediaID: Hashable, Sendable {
     /// The sixteen bytes.
     public let uuid: UUID
 
-    /// An id that a server gave.
+    /// An id that nothing has yet.
+    public init() {
+        uuid = UUID()
+    }
+
+    /// An id that is known already.
     public init(_ uuid: UUID) {
         self.uuid = uuid
     }

@@ -72,6 +72,8 @@ extension MessageContent {
 extension Media {
     private static let longestName = 255
     private static let longestURL = 2048
+    /// Stands in until the file's own id is read.
+    private static let unnamed = MediaID(MessageID(high: 0, low: 0).uuid)
 
     func writeMembers(to writer: inout JSONWriter) {
         switch source {
@@ -94,7 +96,7 @@ extension Media {
     init(_ json: RawJSON) throws(ChatError) {
         var (hosted, remote): (MediaID?, URL?) = (nil, nil)
         var (pixels, small) = (PixelFields(), PixelFields())
-        var media = Media(.hosted(MediaID(MessageID(high: 0, low: 0).uuid)))
+        var media = Media(.hosted(Self.unnamed))
         var reader = JSONReader(json.text, field: "content")
         try reader.object { (member, value) throws(ChatError) in
             switch member {

@@ -1,0 +1,183 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+/// Files over HTTP: uploads by the IETF's resumable upload (draft-ietf-httpbis-resumable-upload, interop version 6),
+/// downloads by range requests (RFC 9110 section 14).
+struct HTTPMediaTransport: MediaTransport {
+    let server: URL
+    let http: any HTTPTransport
+
+    // MARK: Uploads
+
+    func begin(
+        _ upload: LocalUpload, in conversation: ConversationID, token: String
+    ) async throws(ChatError) -> String? {
+        var parameters = [
+            ("conversation", conversation.description), ("type", upload.type.rawValue), ("id", upload.media.description),
+        ]
+        if let name = upload.name { parameters.append(("name", name)) }
+        // Empty: a cut costs nothing, and the place where it goes on is known before the first byte.
+        let answer = try await ask(
+            "POST", server.v1("media", query: parameters), token,
+            Self.upload(isLast: false) + [("Upload-Length", String(upload.size)), ("Content-Length", "0")])
+        if answer.status == 200 { return nil }
+        guard let location = answer.headers["location"] else {
+            throw ChatError(.internalError, "the server began an upload and does not say where")
+        }
+        return location
+    }
+
+    func offset(of resource: String, token: String) async throws(ChatError) -> Int64 {
+        let answer = try await ask("HEAD", try place(resource), token, [Self.version])
+        guard let offset = answer.headers["upload-offset"].flatMap({ Int64($0) }) else {
+            throw ChatError(.internalError, "the server does not say how much of the upload it has")
+        }
+        return offset
+    }
+
+    func append(
+        _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
+    ) async throws(ChatError) {
+        _ = try await ask(
+            "PATCH", try place(resource), token,
+            Self.upload(isLast: isLast) + [
+                ("Upload-Offset", String(offset)), ("Content-Type", "application/partial-upload"),
+            ], piece)
+    }
+
+    private static let version = ("Upload-Draft-Interop-Version", "6")
+
+    private static func upload(isLast: Bool) -> [(String, String)] {
+        [version, ("Upload-Complete", isLast ? "?1" : "?0")]
+    }
+
+    /// Where an upload is, which a server may give as a path; on this server in any case: it is given a token.
+    private func place(_ resource: String) throws(ChatError) -> URL {
+        guard let url = URL(string: resource, relativeTo: server)?.absoluteURL, url.host() == server.host(),
+            url.port == server.port, url.scheme == server.scheme
+        else { throw ChatError(.internalError, "the server put an upload somewhere else") }
+        return url
+    }
+
+    func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError) {
+        _ = try await ask(
+            "PUT", server.v1("media/\(media)/thumbnail"), token, [("Content-Type", "image/jpeg")], picture)
+    }
+
+    // MARK: Downloads
+
+    func read(
+        _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
+    ) async throws(ChatError) -> MediaPiece {
+        var headers = [("Range", "bytes=\(offset)-\(offset + Int64(count) - 1)")]
+        if let hash { headers.append(("If-Range", "\"\(hash)\"")) }
+        let url =
+            switch source {
+            case .media(let id): server.v1("media/\(id)")
+            case .thumbnail(let id): server.v1("media/\(id)/thumbnail")
+            case .remote(let url): url
+            }
+        let answer = try await ask("GET", url, token, headers, limit: Self.largestAnswer)
+        let validator = answer.headers["etag"].flatMap { tag in
+            tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count >= 2 ? String(tag.dropFirst().dropLast()) : nil
+        }
+        guard answer.status == 206 else {
+            // A server without ranges gives all there is.
+            return MediaPiece(
+                bytes: answer.body, offset: 0, size: Int64(answer.body.count), hash: validator, isLast: true)
+        }
+        guard let range = ContentRange(answer.headers["content-range"]), range.first == offset || offset == 0 else {
+            throw ChatError(.malformed, "the server gave another part of the file than was asked for")
+        }
+        let end = range.first + Int64(answer.body.count)
+        return MediaPiece(
+            bytes: answer.body, offset: range.first, size: range.size, hash: validator,
+            isLast: range.size.map { end >= $0 } ?? (answer.body.count < count))
+    }
+
+    /// Of a server that knows no ranges: such files are taken whole up to this size, and refused above it.
+    private static let largestAnswer = 32 << 20
+
+    func link(
+        to media: MediaID, thumbnail: Bool, expiresIn seconds: Int?, token: String
+    ) async throws(ChatError) -> URL {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("expiresIn", seconds)
+            if thumbnail { writer.field("thumbnail", true) }
+        }
+        let answer = try await ask(
+            "POST", server.v1("media/\(media)/link"), token, [("Content-Type", "application/json")],
+            Data(writer.bytes))
+        var reader = try JSONReader(Array(answer.body))
+        var link: String?
+        try reader.object { (name, value) throws(ChatError) in
+            if name == "url" { link = try value.string() } else { try value.skip() }
+        }
+        guard let url = URL(string: try link.required("url"), relativeTo: server)?.absoluteURL else {
+            throw ChatError(.malformed, "the server's link is no URL")
+        }
+        return url
+    }
+
+    // MARK: Requests
+
+    private func ask(
+        _ method: String, _ url: URL, _ token: String?, _ headers: [(String, String)], _ body: Data = Data(),
+        limit: Int = 1 << 20
+    ) async throws(ChatError) -> HTTPExchange.Answer {
+        let authorization = token.map { [("Authorization", "Bearer \($0)")] } ?? []
+        let answer = try await http.exchange(
+            HTTPExchange(method: method, url: url, headers: authorization + headers, body: body, answerLimit: limit))
+        guard (200..<300).contains(answer.status) else { throw Self.error(answer, url) }
+        return answer
+    }
+
+    /// What went wrong, in the server's words where it has some.
+    private static func error(_ answer: HTTPExchange.Answer, _ url: URL) -> ChatError {
+        if answer.headers["content-type"]?.hasPrefix("application/problem+json") == true,
+            var reader = try? JSONReader(Array(answer.body)), let error = try? ChatError(problem: &reader)
+        {
+            return error
+        }
+        let host = url.host() ?? "the server"
+        let message = "\(host) answered \(answer.status)"
+        return switch answer.status {
+        case 401: ChatError(.invalidToken, message)
+        case 404, 410: ChatError(url.path().contains("/uploads/") ? .unknownUpload : .unknownMedia, message)
+        case 409: ChatError(.conflict, message)
+        case 413: ChatError(.mediaTooLarge, message)
+        case 416: ChatError(.conflict, message)
+        case 429:
+            ChatError(.rateLimited, message, retryAfter: answer.headers["retry-after"].flatMap { TimeInterval($0) })
+        case 500...: ChatError(.unreachable, message)
+        default: ChatError(.forbidden, message)
+        }
+    }
+}
+
+/// `Content-Range: bytes 0-99/1000` (RFC 9110 section 14.4).
+private struct ContentRange {
+    let first: Int64
+    let size: Int64?
+
+    init?(_ header: String?) {
+        guard let parts = header?.split(separator: " "), parts.count == 2, parts[0] == "bytes" else { return nil }
+        let halves = parts[1].split(separator: "/")
+        guard halves.count == 2, let first = halves[0].split(separator: "-").first.flatMap({ Int64($0) }) else {
+            return nil
+        }
+        self.first = first
+        size = Int64(halves[1])
+    }
+}
+
+extension URL {
+    /// An address of the server's API.
+    fileprivate func v1(_ path: String, query: [(String, String)] = []) -> URL {
+        let url = appending(path: "v1").appending(path: path)
+        return query.isEmpty
+            ? url : url.appending(queryItems: query.map { URLQueryItem(name: $0.0, value: $0.1) })
+    }
+}

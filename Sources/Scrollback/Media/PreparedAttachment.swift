@@ -1,0 +1,280 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackPictureScaling
+import ScrollbackPictures
+
+/// An attachment whose files lie in the store, as they will be sent.
+struct PreparedAttachment: Sendable {
+    var content: MessageContent
+    /// What has to be uploaded; nothing where all of it lies on the web.
+    var files: [File] = []
+
+    struct File: Sendable {
+        var media: MediaID
+        var type: MessageType
+        var name: String?
+        var stored: LocalFiles.Stored
+        var thumbnail: LocalFiles.Stored?
+    }
+}
+
+/// Makes attachments ready to be sent: copies, checks, and makes pictures smaller.
+///
+/// One at a time: decoding a large picture takes hundreds of megabytes.
+actor AttachmentWorkshop {
+    private let files: LocalFiles
+    private let settings: MediaSettings
+
+    init(files: LocalFiles, settings: MediaSettings) {
+        self.files = files
+        self.settings = settings
+    }
+
+    func prepare(_ attachment: Attachment) async throws(ChatError) -> PreparedAttachment {
+        switch attachment.kind {
+        case .image(let original, let keepsLocation):
+            return try image(attachment.sources[0], original: original, keepsLocation: keepsLocation)
+        case .gif: return try gif(attachment.sources[0])
+        case .file: return try plain(.file, attachment.sources[0])
+        case .voice(let duration):
+            try Self.check(duration)
+            return try plain(.voice, attachment.sources[0], duration: duration)
+        case .video(let duration, let pixels, let poster):
+            if let duration { try Self.check(duration) }
+            return try await video(attachment.sources[0], duration, pixels, poster)
+        case .custom(let content): return try custom(content, attachment.sources)
+        }
+    }
+
+    private static func check(_ duration: TimeInterval) throws(ChatError) {
+        guard duration >= 0, duration.isFinite else { throw .invalidParameter("duration", "must be 0 or more seconds") }
+    }
+
+    // MARK: Types
+
+    private func image(
+        _ source: Attachment.Source, original: Bool, keepsLocation: Bool
+    ) throws(ChatError) -> PreparedAttachment {
+        guard let given = try data(of: source) else { return try remote(.image, source) }
+        let picture = try picture(given.data)
+        guard picture.header.type != .gif else {
+            throw ChatError(.invalidMedia, "this is a GIF: send it as .gif", parameter: "source")
+        }
+        var made: MessagePictures?
+        do {
+            made = try PictureScaler().messagePictures(given.data, sizes: settings.images.sizes)
+        } catch .moving {
+            // It would stop.
+        } catch .noDecoder where original {
+            // The receivers' systems may have one.
+        } catch {
+            throw ChatError(picture: error)
+        }
+        let bytes: Data
+        var media = Media(.hosted(MediaID()), name: given.name)
+        if let made, !original {
+            bytes = made.picture.jpeg
+            media.pixels = Media.Size(width: made.picture.width, height: made.picture.height)
+            media.name = media.name.map { Self.named($0, as: "jpg") }
+        } else {
+            do {
+                bytes = keepsLocation ? given.data : try picture.cleaned()
+            } catch {
+                throw ChatError(picture: error)
+            }
+            media.pixels = Media.Size(width: picture.header.upright.width, height: picture.header.upright.height)
+        }
+        try Self.check(Int64(bytes.count), atMost: settings.largestFile)
+        return try hosted(.image, media, try files.store(bytes), thumbnail: made?.thumbnail)
+    }
+
+    private func gif(_ source: Attachment.Source) throws(ChatError) -> PreparedAttachment {
+        guard let given = try data(of: source, atMost: settings.largestGIF) else { return try remote(.gif, source) }
+        let picture = try picture(given.data)
+        guard picture.header.type == .gif else {
+            throw ChatError(.invalidMedia, "this is no GIF but \(picture.header.type.mediaType)", parameter: "source")
+        }
+        guard picture.header.isComplete else { throw ChatError(picture: .corrupt) }
+        let media = Media(
+            .hosted(MediaID()), name: given.name,
+            pixels: Media.Size(width: picture.header.width, height: picture.header.height))
+        return try hosted(.gif, media, try files.store(given.data))
+    }
+
+    private func video(
+        _ source: Attachment.Source, _ duration: TimeInterval?, _ pixels: Media.Size?, _ poster: Data?
+    ) async throws(ChatError) -> PreparedAttachment {
+        var (duration, pixels, poster) = (duration, pixels, poster)
+        if case .file(let file) = source, let film = await Film(file) {
+            duration = duration ?? film.duration
+            pixels = pixels ?? film.pixels
+            poster = poster ?? film.poster
+        }
+        var thumbnail: ScaledPicture?
+        if let poster {
+            do {
+                thumbnail = try PictureScaler().messagePictures(poster, sizes: settings.images.sizes).thumbnail
+            } catch {
+                throw ChatError(picture: error, parameter: "poster")
+            }
+        }
+        return try plain(.video, source, duration: duration, pixels: pixels, thumbnail: thumbnail)
+    }
+
+    /// A file that is sent as it is.
+    private func plain(
+        _ type: MessageType, _ source: Attachment.Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil,
+        thumbnail: ScaledPicture? = nil
+    ) throws(ChatError) -> PreparedAttachment {
+        guard let (stored, name) = try store(source) else {
+            return try remote(type, source, duration: duration, pixels: pixels)
+        }
+        guard stored.type.fits(type) else {
+            throw ChatError(
+                .invalidMedia, "a message of type \(type) can't be a file of type \(stored.type.mediaType)",
+                parameter: "source")
+        }
+        let media = Media(.hosted(MediaID()), name: name, pixels: pixels, duration: duration)
+        return try hosted(type, media, stored, thumbnail: thumbnail)
+    }
+
+    private func custom(
+        _ content: MessageContent, _ sources: [Attachment.Source]
+    ) throws(ChatError) -> PreparedAttachment {
+        var prepared: [PreparedAttachment.File] = []
+        var places: [Media.Source] = []
+        for source in sources {
+            if let (stored, name) = try store(source) {
+                let file = PreparedAttachment.File(media: MediaID(), type: .file, name: name, stored: stored)
+                prepared.append(file)
+                places.append(.hosted(file.media))
+            } else if case .remote(let url, _) = source {
+                places.append(.remote(try Media.url(url.absoluteString, parameter: "files")))
+            }
+        }
+        return PreparedAttachment(content: try content.with(files: places), files: prepared)
+    }
+
+    // MARK: Steps
+
+    private func picture(_ data: Data) throws(ChatError) -> PictureFile {
+        do {
+            let file = try PictureFile(data)
+            try PictureLimits().check(file.header)
+            return file
+        } catch {
+            throw ChatError(picture: error)
+        }
+    }
+
+    private func hosted(
+        _ type: MessageType, _ media: Media, _ stored: LocalFiles.Stored, thumbnail: ScaledPicture? = nil
+    ) throws(ChatError) -> PreparedAttachment {
+        guard let id = media.id else { return PreparedAttachment(content: .media(type, media)) }
+        var media = media
+        media.mediaType = stored.type.mediaType
+        media.size = stored.size
+        var small: LocalFiles.Stored?
+        if let thumbnail {
+            guard thumbnail.jpeg.count <= Media.largestThumbnail else {
+                throw .invalidParameter(
+                    "media.images.thumbnailLongestSide",
+                    "makes thumbnails of more than \(Media.largestThumbnail) bytes", limit: Media.largestThumbnail)
+            }
+            small = try files.store(thumbnail.jpeg)
+            media.thumbnail = Media.Size(width: thumbnail.width, height: thumbnail.height)
+        }
+        let file = PreparedAttachment.File(media: id, type: type, name: media.name, stored: stored, thumbnail: small)
+        return PreparedAttachment(content: .media(type, media), files: [file])
+    }
+
+    private func remote(
+        _ type: MessageType, _ source: Attachment.Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil
+    ) throws(ChatError) -> PreparedAttachment {
+        guard case .remote(let url, let size) = source else {
+            throw ChatError(.internalError, "only a remote file is sent without an upload")
+        }
+        guard size ?? 0 >= 0 else { throw .invalidParameter("size", "must be 0 or more bytes") }
+        let place = try Media.url(url.absoluteString, parameter: "source")
+        return PreparedAttachment(
+            content: .media(type, Media(.remote(place), size: size, pixels: pixels, duration: duration)))
+    }
+
+    /// A copy of a file of this device; nothing where it lies on the web.
+    private func store(
+        _ source: Attachment.Source
+    ) throws(ChatError) -> (stored: LocalFiles.Stored, name: String?)? {
+        switch source {
+        case .remote: return nil
+        case .file(let file):
+            let stored = try files.store(contentsOf: try Self.local(file), atMost: settings.largestFile)
+            guard stored.size > 0 else { throw .emptyFile }
+            return (stored, try Media.name(file.lastPathComponent))
+        case .data(let data, let name):
+            try Self.check(Int64(data.count), atMost: settings.largestFile)
+            return (try files.store(data), try name.map(Media.name))
+        }
+    }
+
+    /// A picture's bytes; nothing where it lies on the web.
+    private func data(
+        of source: Attachment.Source, atMost limit: Int64? = nil
+    ) throws(ChatError) -> (data: Data, name: String?)? {
+        let limit = limit ?? settings.largestFile
+        switch source {
+        case .remote: return nil
+        case .data(let data, let name):
+            try Self.check(Int64(data.count), atMost: limit)
+            return (data, try name.map(Media.name))
+        case .file(let file):
+            do {
+                let size = try Self.local(file).resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+                try Self.check(Int64(size), atMost: limit)
+                return (try Data(contentsOf: file, options: .mappedIfSafe), try Media.name(file.lastPathComponent))
+            } catch let error as ChatError {
+                throw error
+            } catch {
+                throw ChatError(
+                    .invalidParameter, "the file \(file.lastPathComponent) can't be read", parameter: "source",
+                    cause: error)
+            }
+        }
+    }
+
+    private static func local(_ file: URL) throws(ChatError) -> URL {
+        guard file.isFileURL else {
+            throw .invalidParameter("source", "must be a file of this device: send what lies on the web as .remote")
+        }
+        return file
+    }
+
+    private static func check(_ size: Int64, atMost limit: Int64) throws(ChatError) {
+        guard size > 0 else { throw .emptyFile }
+        guard size <= limit else { throw .mediaTooLarge(limit: limit) }
+    }
+
+    private static func named(_ name: String, as suffix: String) -> String {
+        let base = (name as NSString).deletingPathExtension
+        let given = (name as NSString).pathExtension.lowercased()
+        return given == suffix || given == "jpeg" ? name : "\(base).\(suffix)"
+    }
+}
+
+extension ChatError {
+    fileprivate static let emptyFile = ChatError(.invalidMedia, "the file is empty", parameter: "source")
+
+    fileprivate init(picture error: PictureError, parameter: String = "source") {
+        self.init(.invalidMedia, error.message, parameter: parameter, cause: error)
+    }
+}
+
+extension ImagePolicy {
+    fileprivate var sizes: MessagePictures.Sizes {
+        var sizes = MessagePictures.Sizes()
+        sizes.longestSide = longestSide
+        sizes.quality = quality
+        sizes.longestSideOfThumbnail = thumbnailLongestSide
+        sizes.qualityOfThumbnail = thumbnailQuality
+        return sizes
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+public import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+
+extension Conversation {
+    /// Sends a message.
+    ///
+    /// Returns once it is safe on this device; the rest happens by itself, across restarts. ``Sending/states`` tells
+    /// what became of it: the server may refuse it still, for example because the user is not a member.
+    ///
+    /// - Parameters:
+    ///   - content: what it says. What another message said may be sent on as it is, files included.
+    ///   - mentions: whom it calls by name.
+    ///   - replyTo: the message it answers.
+    ///   - metadata: the application's own object, which travels with it.
+    ///   - extra: any JSON of the application, which travels with it.
+    ///   - customType: a free name to filter by.
+    ///   - push: what a push about it should say.
+    ///   - traits: what is switched off for this one message.
+    /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
+    @discardableResult
+    public func send(
+        _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
+        metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil, push: PushOptions? = nil,
+        traits: MessageTraits = .init()
+    ) async throws(ChatError) -> Sending {
+        try await send(
+            PreparedAttachment(content: content),
+            MessageAttributes(
+                mentions: mentions, metadata: metadata, extra: extra, customType: customType,
+                push: try push?.json(), replyTo: replyTo, traits: traits))
+    }
+
+    /// Sends a file with a message about it.
+    ///
+    /// Returns once the file was copied, checked and, a picture, made smaller, and all of it is safe on this device. It
+    /// is uploaded when the network allows, goes on where it was after every interruption, and only then the message goes.
+    ///
+    /// - Parameters:
+    ///   - attachment: the file, and what kind of message it makes.
+    ///   - mentions: whom it calls by name.
+    ///   - replyTo: the message it answers.
+    ///   - metadata: the application's own object, which travels with it.
+    ///   - extra: any JSON of the application, which travels with it.
+    ///   - customType: a free name to filter by.
+    ///   - push: what a push about it should say.
+    ///   - traits: what is switched off for this one message.
+    /// - Throws: `media-too-large` above the limit of its kind; `invalid-media` when it is empty, damaged, or not what the
+    ///   message needs; `invalid-parameter` or `too-large`; `local-storage`.
+    @discardableResult
+    public func send(
+        _ attachment: Attachment, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
+        metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil, push: PushOptions? = nil,
+        traits: MessageTraits = .init()
+    ) async throws(ChatError) -> Sending {
+        let attributes = MessageAttributes(
+            mentions: mentions, metadata: metadata, extra: extra, customType: customType, push: try push?.json(),
+            replyTo: replyTo, traits: traits)
+        return try await send(try await core.workshop.prepare(attachment), attributes)
+    }
+
+    /// A message that is being sent, found again after a restart; one that was sent long ago is done at once.
+    public func sending(_ id: MessageID) -> Sending {
+        Sending(id: id, conversation: self.id, core: core)
+    }
+
+    private func send(
+        _ prepared: PreparedAttachment, _ attributes: MessageAttributes
+    ) async throws(ChatError) -> Sending {
+        var generator = SystemRandomNumberGenerator()
+        let now = core.clock()
+        let submission = try Submission(
+            id: MessageID(at: now, using: &generator), content: prepared.content, attributes: attributes
+        ).validated(limits: .standard)
+        let item = try await core.store.write { [id] writer in
+            for (ordinal, file) in prepared.files.enumerated() {
+                try writer.insert(file.upload(of: submission.id), ordinal: ordinal)
+                // Whoever sends it need not fetch it.
+                let media = Media(.hosted(file.media))
+                try writer.save(LocalFile(file.stored), as: media.key, now: now)
+                if let thumbnail = file.thumbnail {
+                    try writer.save(LocalFile(thumbnail), as: media.thumbnailKey, now: now)
+                }
+            }
+            return try writer.insert(submission, to: id, needsUpload: !prepared.files.isEmpty, now: now)
+        }
+        core.changes.changed([id])
+        core.mailbox.post(.queued(item))
+        return Sending(id: submission.id, conversation: id, core: core)
+    }
+}
+
+extension PreparedAttachment.File {
+    fileprivate func upload(of message: MessageID) -> LocalUpload {
+        LocalUpload(
+            media: media, message: message, type: type, name: name, mediaType: stored.type.mediaType,
+            hash: stored.hash, size: stored.size, thumbnail: thumbnail?.hash)
+    }
+}
+
+extension LocalFile {
+    fileprivate init(_ stored: LocalFiles.Stored) {
+        self.init(hash: stored.hash, size: stored.size)
+    }
+}

@@ -1,0 +1,154 @@
+package import Foundation
+import GRDB
+package import ScrollbackModel
+
+/// A file of a message in the outbox.
+package struct LocalUpload: Hashable, Sendable {
+    package var media: MediaID
+    package var message: MessageID
+    package var type: MessageType
+    package var name: String?
+    package var mediaType: String
+    package var hash: String
+    package var size: Int64
+    /// The hash of the small picture that goes with it.
+    package var thumbnail: String?
+    /// What the server calls its upload, once it was begun.
+    package var resource: String?
+    /// Where the app's own uploader brought it.
+    package var url: URL?
+    package var isDone = false
+}
+
+/// A file that lies on this device.
+package struct LocalFile: Hashable, Sendable {
+    package var hash: String
+    package var size: Int64
+}
+
+extension LocalReader {
+    /// The files of a message that is to be sent, in order.
+    package func uploads(of message: MessageID) throws -> [LocalUpload] {
+        try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT media, type, name, mediaType, hash, size, thumbnail, resource, url, isDone
+                    FROM upload WHERE message = ? ORDER BY ordinal
+                    """), arguments: [message.data]
+        ).map { row in
+            LocalUpload(
+                media: try MediaID(row[0] as String), message: message, type: MessageType(rawValue: row[1]),
+                name: row[2], mediaType: row[3], hash: row[4], size: row[5], thumbnail: row[6], resource: row[7],
+                url: (row[8] as String?).flatMap { URL(string: $0) }, isDone: row[9])
+        }
+    }
+
+    /// The copy of a file that was sent or fetched.
+    package func file(_ key: String) throws -> LocalFile? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT hash, size FROM file WHERE key = ?"), arguments: [key]
+        ).map { LocalFile(hash: $0[0], size: $0[1]) }
+    }
+
+    /// What a file was when a part of it was fetched.
+    package func partialHash(_ key: String) throws -> String? {
+        try String.fetchOne(
+            db.cachedStatement(sql: "SELECT value FROM meta WHERE key = ?"), arguments: [Self.partialKey + key])
+    }
+
+    fileprivate static let partialKey = "partial:"
+
+    /// Those of some files that no row knows.
+    package func unknownFiles(_ hashes: [String]) throws -> [String] {
+        let known = Set(
+            try String.fetchAll(
+                db, sql: "SELECT hash FROM file UNION SELECT hash FROM upload UNION SELECT thumbnail FROM upload WHERE thumbnail IS NOT NULL"))
+        return hashes.filter { !known.contains($0) }
+    }
+}
+
+extension LocalWriter {
+    package func insert(_ upload: LocalUpload, ordinal: Int) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO upload (media, message, ordinal, type, name, mediaType, hash, size, thumbnail, isDone)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+                """
+        ).execute(arguments: [
+            upload.media.description, upload.message.data, ordinal, upload.type.rawValue, upload.name,
+            upload.mediaType, upload.hash, upload.size, upload.thumbnail,
+        ])
+    }
+
+    /// Notes how far an upload has come.
+    package func save(_ upload: LocalUpload) throws {
+        try db.cachedStatement(sql: "UPDATE upload SET resource = ?, url = ?, isDone = ? WHERE media = ?")
+            .execute(arguments: [
+                upload.resource, upload.url?.absoluteString, upload.isDone, upload.media.description,
+            ])
+    }
+
+    func removeUploads(of message: MessageID) throws {
+        try db.cachedStatement(sql: "DELETE FROM upload WHERE message = ?").execute(arguments: [message.data])
+    }
+
+    /// Notes a file as used now.
+    package func save(_ file: LocalFile, as key: String, now: Date) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO file (key, hash, size, usedAt) VALUES (?, ?, ?, ?)
+                ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, size = excluded.size, usedAt = excluded.usedAt
+                """
+        ).execute(arguments: [key, file.hash, file.size, now.timeIntervalSince1970])
+    }
+
+    /// Notes what the file is that a part of was fetched; nothing once it is here whole.
+    package func savePartialHash(_ hash: String?, _ key: String) throws {
+        let key = LocalReader.partialKey + key
+        guard let hash else { return try db.execute(sql: "DELETE FROM meta WHERE key = ?", arguments: [key]) }
+        try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)", arguments: [key, hash])
+    }
+
+    package func use(_ key: String, now: Date) throws {
+        try db.cachedStatement(sql: "UPDATE file SET usedAt = ? WHERE key = ?")
+            .execute(arguments: [now.timeIntervalSince1970, key])
+    }
+
+    /// Forgets the files that were used longest ago until no more than a size is left; what is to be sent stays.
+    ///
+    /// - Returns: the hashes that nothing knows any more.
+    package func forgetFiles(above limit: Int64, keeping kept: String? = nil) throws -> [String] {
+        var total = try Int64.fetchOne(db, sql: "SELECT coalesce(sum(size), 0) FROM file") ?? 0
+        guard total > limit else { return [] }
+        var gone: [String] = []
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT key, hash, size FROM file
+                WHERE hash NOT IN (SELECT hash FROM upload)
+                AND hash NOT IN (SELECT thumbnail FROM upload WHERE thumbnail IS NOT NULL)
+                ORDER BY usedAt
+                """)
+        for row in rows where total > limit && row[1] != kept {
+            try db.execute(sql: "DELETE FROM file WHERE key = ?", arguments: [row[0] as String])
+            total -= row[2]
+            let hash: String = row[1]
+            let others = try Int.fetchOne(db, sql: "SELECT count(*) FROM file WHERE hash = ?", arguments: [hash]) ?? 0
+            if others == 0 { gone.append(hash) }
+        }
+        return gone
+    }
+}
+
+extension Media {
+    /// What a device calls its copy.
+    package var key: String {
+        switch source {
+        case .hosted(let id): id.description
+        case .remote(let url): url.absoluteString
+        }
+    }
+
+    /// What a device calls its copy of the small picture.
+    package var thumbnailKey: String { key + "/thumbnail" }
+}

@@ -1,0 +1,42 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import ScrollbackModel
+
+/// HTTP where there is no URLSession worth using, and where a certificate of one's own is to be trusted.
+struct AsyncHTTPClientTransport: HTTPTransport {
+    private let client: HTTPClient
+
+    /// - Parameter certificate: a PEM file to trust instead of the system's certificates.
+    init(trusting certificate: URL? = nil) {
+        guard let certificate else {
+            client = .shared
+            return
+        }
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .file(certificate.path)
+        client = HTTPClient(
+            eventLoopGroupProvider: .singleton, configuration: HTTPClient.Configuration(tlsConfiguration: tls))
+    }
+
+    func exchange(_ exchange: HTTPExchange) async throws(ChatError) -> HTTPExchange.Answer {
+        do {
+            var request = HTTPClientRequest(url: exchange.url.absoluteString)
+            request.method = HTTPMethod(rawValue: exchange.method)
+            for (name, value) in exchange.headers { request.headers.add(name: name, value: value) }
+            if !exchange.body.isEmpty { request.body = .bytes(ByteBuffer(bytes: exchange.body)) }
+            let response = try await client.execute(request, timeout: .seconds(60))
+            let body = try await response.body.collect(upTo: exchange.answerLimit)
+            var headers: [String: String] = [:]
+            for (name, value) in response.headers { headers[name.lowercased()] = value }
+            return HTTPExchange.Answer(
+                status: Int(response.status.code), headers: headers, body: Data(body.readableBytesView))
+        } catch is NIOTooManyBytesError {
+            throw ChatError(.malformed, "the answer is larger than what was asked for")
+        } catch {
+            throw ChatError(.unreachable, "\(exchange.url.host() ?? "the server") can't be reached", cause: error)
+        }
+    }
+}

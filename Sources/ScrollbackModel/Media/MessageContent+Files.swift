@@ -1,0 +1,60 @@
+import Foundation
+
+extension MessageContent {
+    /// The files of an application's own content: its member `files`, a list of ids and of `http` or `https` URLs.
+    ///
+    /// What is neither is passed over.
+    public var files: [Media.Source] {
+        guard type.isCustom else { return [] }
+        var files: [Media.Source] = []
+        var reader = JSONReader(json.text, field: "content")
+        try? reader.object { (member, value) throws(ChatError) in
+            guard member == Self.filesMember else { return try value.skip() }
+            try value.array { (value) throws(ChatError) in
+                var element = JSONReader(try value.raw().text)
+                guard let text = try? element.string() else { return }
+                if let id = try? MediaID(text) {
+                    files.append(.hosted(id))
+                } else if let url = try? Media.url(text) {
+                    files.append(.remote(url))
+                }
+            }
+        }
+        return files
+    }
+
+    /// The same content with files.
+    ///
+    /// - Throws: `invalid-parameter` when it has a member of that name already.
+    package func with(files: [Media.Source]) throws(ChatError) -> MessageContent {
+        var reader = JSONReader(json.text, field: "content")
+        var isEmpty = true
+        var isTaken = false
+        try reader.object { (member, value) throws(ChatError) in
+            isEmpty = false
+            if member == Self.filesMember { isTaken = true }
+            try value.skip()
+        }
+        guard !isTaken else {
+            throw .invalidParameter("content", "must not have a member \(Self.filesMember) where files are given")
+        }
+        var writer = JSONWriter()
+        writer.key(Self.filesMember)
+        writer.array(files) { writer, source in
+            switch source {
+            case .hosted(let id): writer.value(id.description)
+            case .remote(let url): writer.value(url.absoluteString)
+            }
+        }
+        let end = json.text.lastIndex(of: "}") ?? json.text.endIndex
+        return MessageContent(
+            known: type, json: RawJSON(known: json.text[..<end] + (isEmpty ? "" : ",") + writer.text + "}"))
+    }
+
+    private static let filesMember = "files"
+}
+
+extension Media {
+    /// How large a thumbnail may be, in bytes.
+    package static let largestThumbnail = 64 << 10
+}

@@ -1,0 +1,39 @@
+#if os(Linux)
+    import CGD
+    import Glibc
+
+    /// Whether libgd complained of the file that this thread decodes.
+    ///
+    /// libgd has one method for complaints in a process, which it calls on the thread that decodes; so an application that
+    /// sets its own after the first picture takes ours away.
+    enum GDComplaint {
+        private static let key: pthread_key_t = {
+            var key = pthread_key_t()
+            let status = pthread_key_create(&key, nil)
+            precondition(status == 0, "no thread-local storage is left")
+            return key
+        }()
+
+        private static let method: Void = gdSetErrorMethod { _, format, arguments in
+            // Not optional on every architecture.
+            let list: CVaListPointer? = arguments
+            guard let format, let list else { return }
+            let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 400) { buffer -> String in
+                guard let start = buffer.baseAddress, vsnprintf(start, 400, format, list) >= 0 else { return "" }
+                return String(cString: start)
+            }
+            // Cameras write such files, and all pixels are there.
+            let harmless = ["extraneous bytes", "JFIF revision", "Adobe color transform"]
+            if !harmless.contains(where: text.contains) {
+                pthread_setspecific(GDComplaint.key, UnsafeRawPointer(bitPattern: 1))
+            }
+        }
+
+        static func forget() {
+            method
+            pthread_setspecific(key, nil)
+        }
+
+        static var isThere: Bool { pthread_getspecific(key) != nil }
+    }
+#endif

@@ -1,0 +1,120 @@
+#if os(Linux)
+    import CGD
+    import Foundation
+    import ScrollbackPictures
+
+    /// The pixels of a picture: an image of libgd, true colour and without transparency.
+    ///
+    /// Images of libgd are independent of each other: any thread may work on its own.
+    struct Raster: ~Copyable {
+        private let image: gdImagePtr
+
+        private init(owning image: gdImagePtr) {
+            self.image = image
+        }
+
+        /// A white one.
+        private init(_ width: Int, _ height: Int) throws(PictureError) {
+            guard let width = Int32(exactly: width), let height = Int32(exactly: height),
+                let image = gdImageCreateTrueColor(width, height)
+            else { throw .failed }
+            gdImageFilledRectangle(image, 0, 0, width - 1, height - 1, 0xFF_FFFF)
+            self.init(owning: image)
+        }
+
+        deinit { gdImageDestroy(image) }
+
+        var width: Int { Int(image.pointee.sx) }
+        var height: Int { Int(image.pointee.sy) }
+
+        /// HEIC comes out skewed from libgd 2.3.3, and AVIF not turned.
+        static func decodes(_ type: PictureType) -> Bool {
+            [.jpeg, .png, .webp].contains(type)
+        }
+
+        /// Decodes a file whose header was checked, and makes it smaller and upright.
+        init(_ file: PictureFile, longestSide: Int) throws(PictureError) {
+            let small = try Self.decoded(file).scaled(longestSide: longestSide)
+            self = try file.header.orientation == 1 ? small : small.turned(file.header.orientation)
+        }
+
+        private static func decoded(_ file: PictureFile) throws(PictureError) -> Raster {
+            guard let size = Int32(exactly: file.data.count) else { throw .failed }
+            GDComplaint.forget()
+            let image = file.data.withUnsafeBytes { bytes -> gdImagePtr? in
+                // libgd only reads it.
+                let data = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+                return switch file.header.type {
+                // 0: say it when something is missing. The picture comes all the same, grey where it is not there.
+                case .jpeg: gdImageCreateFromJpegPtrEx(size, data, 0)
+                case .png: gdImageCreateFromPngPtr(size, data)
+                case .webp: gdImageCreateFromWebpPtr(size, data)
+                default: nil
+                }
+            }
+            guard let image else { throw .corrupt }
+            let raster = Raster(owning: image)
+            guard !GDComplaint.isThere, raster.width == file.header.width, raster.height == file.header.height else {
+                throw .corrupt
+            }
+            return try raster.hasColourKey ? raster.flattened() : raster
+        }
+
+        /// Whether one colour stands for nothing, as a PNG may have it.
+        private var hasColourKey: Bool { image.pointee.trueColor != 0 && image.pointee.transparent >= 0 }
+
+        /// On white: only this call of libgd heeds a colour that stands for nothing.
+        private borrowing func flattened() throws(PictureError) -> Raster {
+            let flat = try Raster(width, height)
+            gdImageCopy(flat.image, image, 0, 0, 0, 0, image.pointee.sx, image.pointee.sy)
+            return flat
+        }
+
+        /// The average of the pixels that each new one covers, weighted by how opaque they are.
+        borrowing func scaled(longestSide: Int) throws(PictureError) -> Raster {
+            let target = TargetSize(width, height, longestSide: longestSide)
+            let small = try Raster(target.width, target.height)
+            gdImageCopyResampled(
+                small.image, image, 0, 0, 0, 0, small.image.pointee.sx, small.image.pointee.sy, image.pointee.sx,
+                image.pointee.sy)
+            return small
+        }
+
+        /// Upright, by the orientation of Exif.
+        private borrowing func turned(_ orientation: Int) throws(PictureError) -> Raster {
+            let upright = try orientation > 4 ? Raster(height, width) : Raster(width, height)
+            let (right, bottom) = (width - 1, height - 1)
+            for y in 0..<upright.height {
+                guard let row = upright.image.pointee.tpixels[y] else { throw .failed }
+                for x in 0..<upright.width {
+                    let (sourceX, sourceY) =
+                        switch orientation {
+                        case 2: (right - x, y)
+                        case 3: (right - x, bottom - y)
+                        case 4: (x, bottom - y)
+                        case 5: (y, x)
+                        case 6: (y, bottom - x)
+                        case 7: (right - y, bottom - x)
+                        case 8: (right - y, x)
+                        default: (x, y)
+                        }
+                    guard let source = image.pointee.tpixels[sourceY] else { throw .failed }
+                    row[x] = source[sourceX]
+                }
+            }
+            return upright
+        }
+
+        /// A JPEG file with the source's profile: libgd keeps the numbers of the colours, but not what they mean.
+        borrowing func jpeg(quality: Double, profileOf source: PictureFile) throws(PictureError) -> Data {
+            var size: Int32 = 0
+            guard let bytes = gdImageJpegPtr(image, &size, max(1, Int32((quality * 100).rounded()))) else {
+                throw .failed
+            }
+            defer { gdFree(bytes) }
+            // Without libgd's comment.
+            let cleaned = try PictureFile(Data(bytes: bytes, count: Int(size))).cleaned()
+            return cleaned.jpeg(with: source.header.profile)
+        }
+    }
+#endif

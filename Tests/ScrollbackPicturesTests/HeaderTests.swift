@@ -1,0 +1,94 @@
+import Foundation
+import PictureFixtures
+import ScrollbackPictures
+import Testing
+
+@Suite("Headers of picture files")
+struct HeaderTests {
+    /// What reading and the limits say, in the words of the manifest.
+    private func verdict(_ data: Data) -> (String, PictureHeader?) {
+        var header: PictureHeader?
+        do throws(PictureError) {
+            let file = try PictureFile(data)
+            header = file.header
+            try PictureLimits().check(file.header)
+            return ("ok", header)
+        } catch {
+            switch error {
+            case .unknown, .unsupported: return ("unknown", header)
+            case .tooLarge, .tooManyScans: return ("too large", header)
+            default: return ("corrupt", header)
+            }
+        }
+    }
+
+    @Test(
+        "Every picture has the verdict, type, size, orientation, transparency, frames and profile that it has",
+        arguments: PictureFixture.all)
+    func everyPicture(_ fixture: PictureFixture) throws {
+        let (verdict, header) = verdict(try fixture.data)
+        #expect(verdict == (fixture.by == "decoder" ? "ok" : fixture.verdict))
+        if let width = fixture.width { #expect(header?.width == width) }
+        if let height = fixture.height { #expect(header?.height == height) }
+        guard fixture.verdict == "ok" else { return }
+        #expect(header?.type.rawValue == fixture.type)
+        #expect(header?.orientation == fixture.orientation)
+        #expect(header?.hasAlpha == fixture.alpha)
+        #expect(header?.frames == fixture.frames)
+        #expect(header?.profile.count == fixture.icc ?? 0)
+    }
+
+    @Test("A slice of a larger file is read like a file of its own", arguments: PictureFixture.good)
+    func slices(_ fixture: PictureFixture) throws {
+        let data = try fixture.data
+        let slice = (Data("before".utf8) + data + Data("after".utf8)).dropFirst(6).prefix(data.count)
+        #expect(try PictureFile(slice).header == PictureFile(data).header)
+        #expect(try PictureFile(slice).cleaned() == PictureFile(data).cleaned())
+    }
+
+    @Test("Orientations from five on change width and height")
+    func upright() throws {
+        for (name, width, height) in [
+            ("orientation-3.jpg", 64, 48), ("orientation-6.jpg", 64, 48), ("orientation-5.avif", 64, 48),
+        ] {
+            let upright = try PictureFile(PictureFixture.named(name)).header.upright
+            #expect(upright == (width, height), "\(name)")
+        }
+    }
+
+    @Test("Printing colours and grey are told from the number of components")
+    func components() throws {
+        for (name, count) in [("cmyk-adobe.jpg", 4), ("ycck-adobe.jpg", 4), ("grey.jpg", 1), ("plain.jpg", 3)] {
+            #expect(try PictureFile(PictureFixture.named(name)).header.components == count, "\(name)")
+        }
+    }
+
+    @Test("A profile in three parts is put together, and its text is there")
+    func profileInParts() throws {
+        let whole = try PictureFile(PictureFixture.named("p3.jpg")).header.profile
+        #expect(try PictureFile(PictureFixture.named("p3-in-three-parts.jpg")).header.profile == whole)
+        #expect(try PictureFile(PictureFixture.named("p3.png")).header.profile == whole)
+        #expect(whole.range(of: Data("\0K\0E\0E\0P".utf8)) != nil)
+    }
+
+    @Test("Compatible brands tell AVIF from HEIC where the main brand names only the container")
+    func brands() throws {
+        var file = try PictureFixture.named("orientation-1.avif")
+        file.replaceSubrange(8..<12, with: Data("mif1".utf8))
+        #expect(try PictureFile(file).header.type == .avif)
+        file = try PictureFixture.named("plain.heic")
+        file.replaceSubrange(8..<12, with: Data("mif1".utf8))
+        #expect(try PictureFile(file).header.type == .heic)
+    }
+
+    @Test("Every error has a sentence of its own")
+    func sentences() {
+        let errors: [PictureError] = [
+            .unknown, .unsupported, .corrupt, .tooLarge(width: 1, height: 2), .tooManyScans(200), .moving,
+            .noDecoder(.heic), .failed,
+        ]
+        #expect(Set(errors.map(\.message)).count == errors.count)
+        #expect("\(PictureError.tooLarge(width: 30_000, height: 20))".contains("30000 x 20"))
+        #expect(PictureType.jpeg.mediaType == "image/jpeg")
+    }
+}
