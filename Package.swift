@@ -207,8 +207,8 @@ let package = Package(
         .testTarget(
             name: "ScrollbackTests",
             dependencies: [
-                "ContractRows", "Scrollback", "ScrollbackModel", "ScrollbackSearch", "ScrollbackSync",
-                "ScrollbackWords",
+                "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackModel", "ScrollbackPictures",
+                "ScrollbackSearch", "ScrollbackSync", "ScrollbackWords",
             ],
             swiftSettings: strict),
         .testTarget(

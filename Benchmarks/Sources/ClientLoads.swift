@@ -27,8 +27,9 @@ struct CatchUp: AsyncParsableCommand {
         let token = try await tokens.token("alice")
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let configuration = ChatClient.Configuration(
+        var configuration = ChatClient.Configuration(
             server: server.address, user: "alice", store: .directory(folder.url), token: { token })
+        configuration.pace = nil
 
         var wire = Sample()
         var shown = Sample()

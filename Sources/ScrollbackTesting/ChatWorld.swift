@@ -43,19 +43,20 @@ public final class ChatWorld: Sendable {
     /// - Parameters:
     ///   - user: whose client it is.
     ///   - store: where it keeps what it knows; a directory survives the client.
+    ///   - pace: how fast it sends; by default as fast as can be, unlike a client outside of a test.
     /// - Returns: a client that is connecting, or waits for the user to be online.
     /// - Throws: `local-storage` when the store can't be opened or is another user's.
     public func client(
-        _ user: UserID, store: ChatClient.Configuration.Store = .inMemory
+        _ user: UserID, store: ChatClient.Configuration.Store = .inMemory, pace: SendPace? = nil
     ) async throws(ChatError) -> ChatClient {
-        let client = try await disconnectedClient(user, store: store)
+        let client = try await disconnectedClient(user, store: store, pace: pace)
         client.connect()
         return client
     }
 
     /// A client that waits for `connect()`.
     public func disconnectedClient(
-        _ user: UserID, store: ChatClient.Configuration.Store = .inMemory
+        _ user: UserID, store: ChatClient.Configuration.Store = .inMemory, pace: SendPace? = nil
     ) async throws(ChatError) -> ChatClient {
         guard let address = URL(string: "http://world.invalid") else {
             throw ChatError(.internalError, "the world has no address")
@@ -64,6 +65,7 @@ public final class ChatWorld: Sendable {
             server: address, user: user, store: store, token: { user.text })
         configuration.transport = MemoryTransport(server: server, user: user)
         configuration.clock = { [time] in time.now }
+        configuration.pace = pace
         let client = try await ChatClient.open(configuration)
         clients.withLock { $0.append(client) }
         return client

@@ -60,6 +60,8 @@ package struct LocalFiles: Sendable {
                 .invalidParameter, "the file \(file.lastPathComponent) can't be read", parameter: "source", cause: error)
         }
         defer { try? source.close() }
+        let size = (try? FileManager.default.attributesOfItem(atPath: file.path))?[.size] as? NSNumber
+        guard size?.int64Value ?? 0 <= limit else { throw .mediaTooLarge(limit: limit) }
         return try storing { () throws in
             let new = try makeNew()
             var isKept = false

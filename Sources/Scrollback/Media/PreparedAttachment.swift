@@ -30,7 +30,7 @@ actor AttachmentWorkshop {
         self.settings = settings
     }
 
-    func prepare(_ attachment: Attachment) async throws(ChatError) -> PreparedAttachment {
+    func prepare(_ attachment: MediaAttachment) async throws(ChatError) -> PreparedAttachment {
         switch attachment.kind {
         case .image(let original, let keepsLocation):
             return try image(attachment.sources[0], original: original, keepsLocation: keepsLocation)
@@ -53,7 +53,7 @@ actor AttachmentWorkshop {
     // MARK: Types
 
     private func image(
-        _ source: Attachment.Source, original: Bool, keepsLocation: Bool
+        _ source: MediaAttachment.Source, original: Bool, keepsLocation: Bool
     ) throws(ChatError) -> PreparedAttachment {
         guard let given = try data(of: source) else { return try remote(.image, source) }
         let picture = try picture(given.data)
@@ -88,7 +88,7 @@ actor AttachmentWorkshop {
         return try hosted(.image, media, try files.store(bytes), thumbnail: made?.thumbnail)
     }
 
-    private func gif(_ source: Attachment.Source) throws(ChatError) -> PreparedAttachment {
+    private func gif(_ source: MediaAttachment.Source) throws(ChatError) -> PreparedAttachment {
         guard let given = try data(of: source, atMost: settings.largestGIF) else { return try remote(.gif, source) }
         let picture = try picture(given.data)
         guard picture.header.type == .gif else {
@@ -102,7 +102,7 @@ actor AttachmentWorkshop {
     }
 
     private func video(
-        _ source: Attachment.Source, _ duration: TimeInterval?, _ pixels: Media.Size?, _ poster: Data?
+        _ source: MediaAttachment.Source, _ duration: TimeInterval?, _ pixels: Media.Size?, _ poster: Data?
     ) async throws(ChatError) -> PreparedAttachment {
         var (duration, pixels, poster) = (duration, pixels, poster)
         if case .file(let file) = source, let film = await Film(file) {
@@ -123,7 +123,7 @@ actor AttachmentWorkshop {
 
     /// A file that is sent as it is.
     private func plain(
-        _ type: MessageType, _ source: Attachment.Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil,
+        _ type: MessageType, _ source: MediaAttachment.Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil,
         thumbnail: ScaledPicture? = nil
     ) throws(ChatError) -> PreparedAttachment {
         guard let (stored, name) = try store(source) else {
@@ -139,7 +139,7 @@ actor AttachmentWorkshop {
     }
 
     private func custom(
-        _ content: MessageContent, _ sources: [Attachment.Source]
+        _ content: MessageContent, _ sources: [MediaAttachment.Source]
     ) throws(ChatError) -> PreparedAttachment {
         var prepared: [PreparedAttachment.File] = []
         var places: [Media.Source] = []
@@ -189,7 +189,7 @@ actor AttachmentWorkshop {
     }
 
     private func remote(
-        _ type: MessageType, _ source: Attachment.Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil
+        _ type: MessageType, _ source: MediaAttachment.Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil
     ) throws(ChatError) -> PreparedAttachment {
         guard case .remote(let url, let size) = source else {
             throw ChatError(.internalError, "only a remote file is sent without an upload")
@@ -202,7 +202,7 @@ actor AttachmentWorkshop {
 
     /// A copy of a file of this device; nothing where it lies on the web.
     private func store(
-        _ source: Attachment.Source
+        _ source: MediaAttachment.Source
     ) throws(ChatError) -> (stored: LocalFiles.Stored, name: String?)? {
         switch source {
         case .remote: return nil
@@ -218,7 +218,7 @@ actor AttachmentWorkshop {
 
     /// A picture's bytes; nothing where it lies on the web.
     private func data(
-        of source: Attachment.Source, atMost limit: Int64? = nil
+        of source: MediaAttachment.Source, atMost limit: Int64? = nil
     ) throws(ChatError) -> (data: Data, name: String?)? {
         let limit = limit ?? settings.largestFile
         switch source {

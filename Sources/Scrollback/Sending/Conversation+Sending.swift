@@ -50,7 +50,7 @@ extension Conversation {
     ///   message needs; `invalid-parameter` or `too-large`; `local-storage`.
     @discardableResult
     public func send(
-        _ attachment: Attachment, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
+        _ attachment: MediaAttachment, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
         metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil, push: PushOptions? = nil,
         traits: MessageTraits = .init()
     ) async throws(ChatError) -> Sending {

@@ -10,9 +10,9 @@ enum Device {
     ///   - name: the device's, by default one that goes with the store.
     static func open(
         _ server: RunningServer, _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
-        over line: TestLine? = nil, name: String? = nil
+        over line: TestLine? = nil, name: String? = nil, pace: SendPace? = nil
     ) async throws -> ChatClient {
-        let client = try await disconnected(server, user, store: store, over: line, name: name)
+        let client = try await disconnected(server, user, store: store, over: line, name: name, pace: pace)
         client.connect()
         return client
     }
@@ -20,11 +20,12 @@ enum Device {
     /// A client that has yet to connect.
     static func disconnected(
         _ server: RunningServer, _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
-        over line: TestLine? = nil, name: String? = nil
+        over line: TestLine? = nil, name: String? = nil, pace: SendPace? = nil
     ) async throws -> ChatClient {
         var configuration = ChatClient.Configuration(
             server: line?.url ?? server.url, user: user, store: store, token: { try await server.token(user) })
         configuration.device = name
+        configuration.pace = pace
         return try await ChatClient.open(configuration)
     }
 

@@ -1,11 +1,11 @@
 public import Foundation
 public import ScrollbackModel
 
-/// A message that brings a file, given to ``Conversation/send(_:mentioning:replyingTo:metadata:extra:customType:push:traits:)-(Attachment,_,_,_,_,_,_,_)``.
+/// A message that brings a file, given to ``Conversation/send(_:mentioning:replyingTo:metadata:extra:customType:push:traits:)-(MediaAttachment,_,_,_,_,_,_,_)``.
 ///
 /// The file is copied before that returns: what becomes of the original afterwards makes no difference. A file that lies
 /// on a server already is sent as it is, without an upload, a limit or a thumbnail.
-public struct Attachment: Sendable {
+public struct MediaAttachment: Sendable {
     /// Where a file comes from.
     public enum Source: Sendable {
         /// A file of this device.
@@ -39,18 +39,18 @@ public struct Attachment: Sendable {
     ///   - keepsLocation: whether an original keeps what it says of where, when and by what it was taken.
     public static func image(
         _ source: Source, original: Bool = false, keepsLocation: Bool = false
-    ) -> Attachment {
-        Attachment(kind: .image(original: original, keepsLocation: keepsLocation), sources: [source])
+    ) -> MediaAttachment {
+        MediaAttachment(kind: .image(original: original, keepsLocation: keepsLocation), sources: [source])
     }
 
     /// A moving picture, sent as it is, of at most 2 MiB (rows 101, 106).
-    public static func gif(_ source: Source) -> Attachment {
-        Attachment(kind: .gif, sources: [source])
+    public static func gif(_ source: Source) -> MediaAttachment {
+        MediaAttachment(kind: .gif, sources: [source])
     }
 
     /// A file of any kind, sent as it is, of at most 100 MiB (row 106).
-    public static func file(_ source: Source) -> Attachment {
-        Attachment(kind: .file, sources: [source])
+    public static func file(_ source: Source) -> MediaAttachment {
+        MediaAttachment(kind: .file, sources: [source])
     }
 
     /// A voice message.
@@ -58,8 +58,8 @@ public struct Attachment: Sendable {
     /// - Parameters:
     ///   - source: a file of sound.
     ///   - duration: how long it takes, in seconds.
-    public static func voice(_ source: Source, duration: TimeInterval) -> Attachment {
-        Attachment(kind: .voice(duration: duration), sources: [source])
+    public static func voice(_ source: Source, duration: TimeInterval) -> MediaAttachment {
+        MediaAttachment(kind: .voice(duration: duration), sources: [source])
     }
 
     /// A video.
@@ -71,8 +71,8 @@ public struct Attachment: Sendable {
     ///   - poster: a picture of it, which is made smaller; taken from the film on Apple platforms where it is not given.
     public static func video(
         _ source: Source, duration: TimeInterval? = nil, pixels: Media.Size? = nil, poster: Data? = nil
-    ) -> Attachment {
-        Attachment(kind: .video(duration: duration, pixels: pixels, poster: poster), sources: [source])
+    ) -> MediaAttachment {
+        MediaAttachment(kind: .video(duration: duration, pixels: pixels, poster: poster), sources: [source])
     }
 
     /// An application's own content with files: the content gets a member `files`, a list of their ids in the order
@@ -81,7 +81,7 @@ public struct Attachment: Sendable {
     /// - Throws: `invalid-parameter` when the content can't be sent (``MessageContent/custom(_:)``).
     public static func custom<Content: CustomContent>(
         _ content: Content, files: [Source]
-    ) throws(ChatError) -> Attachment {
-        Attachment(kind: .custom(try .custom(content)), sources: files)
+    ) throws(ChatError) -> MediaAttachment {
+        MediaAttachment(kind: .custom(try .custom(content)), sources: files)
     }
 }

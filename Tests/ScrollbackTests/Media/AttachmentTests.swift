@@ -1,0 +1,244 @@
+import ContractRows
+import Foundation
+import PictureFixtures
+import Scrollback
+import ScrollbackModel
+import ScrollbackPictures
+import Testing
+
+/// What becomes of a file between `send` and the upload: nothing here has a server.
+@Suite("Files made ready to be sent")
+struct AttachmentTests {
+    private let chat: ConversationID = .group("swift")
+
+    private func withClient(
+        _ change: (inout ChatClient.Configuration) -> Void = { _ in },
+        _ body: (ChatClient, URL) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+        let nowhere = try #require(URL(string: "http://127.0.0.1:9"))
+        var configuration = ChatClient.Configuration(
+            server: nowhere, user: "alice", store: .directory(folder), token: { "none" })
+        change(&configuration)
+        let client = try await ChatClient.open(configuration)
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await body(client, folder))
+        } catch {
+            result = .failure(error)
+        }
+        await client.close()
+        try FileManager.default.removeItem(at: folder)
+        try result.get()
+    }
+
+    private func sent(_ sending: Sending, _ client: ChatClient) async throws -> (MessageContent, [LocalUpload]) {
+        try await client.core.store.read { reader in
+            (try #require(try reader.pending(sending.id)).submission.content, try reader.uploads(of: sending.id))
+        }
+    }
+
+    private func expect(
+        _ code: ChatError.Code, _ sources: [MediaAttachment], _ client: ChatClient, _ place: SourceLocation = #_sourceLocation
+    ) async {
+        for attachment in sources {
+            await #expect(performing: {
+                try await client.conversation(chat).send(attachment)
+            }, throws: { ($0 as? ChatError)?.code == code })
+        }
+    }
+
+    // MARK: Pictures
+
+    @Test(
+        "A picture is sent upright, 1080 pixels long at most, as JPEG, with a thumbnail of 240",
+        .rows(75, 97, 99, 100), arguments: ["photo-1600x1200.jpg", "orientation-6.jpg", "rgb16.png", "lossy.webp"])
+    func image(name: String) async throws {
+        let data = try PictureFixture.named(name)
+        let upright = try PictureFile(data).header.upright
+        try await withClient { client, _ in
+            let sending = try await client.conversation(chat).send(.image(.data(data, name: "Übersicht 🏔.png")))
+            let (content, uploads) = try await sent(sending, client)
+            let media = try #require(content.media)
+            #expect(content.type == .image)
+            #expect(media.mediaType == "image/jpeg")
+            #expect(media.name == "Übersicht 🏔.jpg")
+            let longest = max(upright.width, upright.height)
+            #expect(max(try #require(media.pixels).width, try #require(media.pixels).height) == min(1080, longest))
+            let small = try #require(media.thumbnail)
+            #expect(max(small.width, small.height) == min(240, longest))
+            #expect((small.width > small.height) == (upright.width > upright.height))
+            #expect(uploads.map(\.media) == [try #require(media.id)])
+
+            let file = try PictureFile(Data(contentsOf: try await client.media.file(for: media)))
+            #expect(file.header.width == media.pixels?.width && file.header.orientation == 1)
+            #expect(Int64(file.data.count) == media.size)
+            let thumbnail = try PictureFile(
+                Data(contentsOf: try #require(try await client.media.thumbnail(for: media))))
+            #expect(thumbnail.header.width == small.width)
+        }
+    }
+
+    @Test("An original is sent as it is, but for what it says of where it was taken, unless asked", .rows(98))
+    func original() async throws {
+        let data = try PictureFixture.named("private.jpg")
+        try await withClient { client, _ in
+            let chat = client.conversation(chat)
+            let cleaned = try await sent(try await chat.send(.image(.data(data), original: true)), client)
+            let kept = try await sent(
+                try await chat.send(.image(.data(data), original: true, keepsLocation: true)), client)
+            let cleanedFile = try Data(contentsOf: try await client.media.file(for: try #require(cleaned.0.media)))
+            let keptFile = try Data(contentsOf: try await client.media.file(for: try #require(kept.0.media)))
+            #expect(keptFile == data)
+            #expect(cleanedFile == (try PictureFile(data).cleaned()))
+            #expect(cleanedFile.count < data.count)
+            #expect(kept.1.first?.thumbnail != nil)
+        }
+    }
+
+    @Test("How pictures are made can be changed, within reason", .rows(102))
+    func policy() async throws {
+        let data = try PictureFixture.named("photo-1600x1200.jpg")
+        try await withClient {
+            $0.media.images.longestSide = 320
+            $0.media.images.thumbnailLongestSide = 64
+        } _: { client, _ in
+            let sending = try await client.conversation(chat).send(.image(.data(data)))
+            let media = try #require(try await sent(sending, client).0.media)
+            #expect(media.pixels == Media.Size(width: 320, height: 240))
+            #expect(media.thumbnail == Media.Size(width: 64, height: 48))
+        }
+        await #expect(performing: {
+            try await withClient({ $0.media.images.quality = 2 }, { _, _ in })
+        }, throws: { ($0 as? ChatError)?.parameter == "media.images.quality" })
+    }
+
+    @Test("A GIF is sent untouched, without a thumbnail", .rows(101), arguments: ["animated.gif", "still.gif"])
+    func gif(name: String) async throws {
+        let data = try PictureFixture.named(name)
+        try await withClient { client, _ in
+            let (content, uploads) = try await sent(
+                try await client.conversation(chat).send(.gif(.data(data))), client)
+            #expect(try Data(contentsOf: try await client.media.file(for: try #require(content.media))) == data)
+            #expect(uploads.first?.thumbnail == nil)
+            #expect(content.media?.mediaType == "image/gif")
+        }
+    }
+
+    // MARK: What is refused
+
+    @Test(
+        "Check 9: a GIF of 2 MiB passes and one byte more does not; the same as a remote file does", .rows(106, 107))
+    func gifLimit() async throws {
+        let gif = try PictureFixture.named("still.gif")
+        // A comment takes the room (GIF89a, section 24); the file's end stays its end.
+        let fits = try Self.padded(gif, to: 2_097_152)
+        try await withClient { client, _ in
+            _ = try await client.conversation(chat).send(.gif(.data(fits)))
+            await expect(.mediaTooLarge, [.gif(.data(try Self.padded(gif, to: 2_097_153)))], client)
+            let remote = try #require(URL(string: "https://example.com/large.gif"))
+            let sending = try await client.conversation(chat).send(.gif(.remote(remote, size: 2_097_153)))
+            let (content, uploads) = try await sent(sending, client)
+            #expect(content.media == Media(.remote(remote), size: 2_097_153))
+            #expect(uploads.isEmpty)
+        }
+    }
+
+    /// A GIF with a comment before its trailer.
+    private static func padded(_ gif: Data, to size: Int) throws -> Data {
+        var data = Data(gif.dropLast()) + [0x21, 0xFE]
+        var rest = size - gif.count - 3
+        while rest > 0 {
+            var length = min(255, rest - 1)
+            if rest - length == 2 { length -= 1 }
+            data += [UInt8(length)] + Array(repeating: 0x20, count: length)
+            rest -= length + 1
+        }
+        data += [0, 0x3B]
+        try #require(data.count == size)
+        return data
+    }
+
+    @Test("A file of 100 MiB and a byte is refused before it is copied", .rows(106))
+    func fileLimit() async throws {
+        try await withClient { client, folder in
+            let large = folder.appending(path: "large.bin")
+            try Data().write(to: large)
+            let handle = try FileHandle(forWritingTo: large)
+            try handle.truncate(atOffset: 100 << 20 | 1)
+            try handle.close()
+            await expect(.mediaTooLarge, [.file(.file(large)), .video(.file(large)), .image(.file(large))], client)
+            #expect(!FileManager.default.fileExists(atPath: client.core.store.files.directory.path))
+        }
+    }
+
+    @Test("What is not what its message says is refused, and nothing of it stays", .rows(113))
+    func mismatches() async throws {
+        let png = try PictureFixture.named("plain.png")
+        let html = Data("<!doctype html><script>alert(1)</script>".utf8)
+        try await withClient { client, folder in
+            let missing = folder.appending(path: "missing.jpg")
+            await expect(
+                .invalidMedia,
+                [
+                    .voice(.data(png, name: "song.mp3"), duration: 1), .image(.data(html, name: "page.png")),
+                    .gif(.data(png)), .image(.data(try PictureFixture.named("still.gif"))), .video(.data(png)),
+                    .image(.data(try PictureFixture.named("truncated.jpg"))),
+                    .image(.data(try PictureFixture.named("bomb-30000-1bit.png"))),
+                    .image(.data(try PictureFixture.named("liar-30000.jpg"))),
+                    .image(.data(try PictureFixture.named("liar-30000.jpg")), original: true),
+                    .image(.data(Data())), .file(.data(Data())), .gif(.data(try PictureFixture.named("truncated.gif"))),
+                ], client)
+            await expect(
+                .invalidParameter,
+                [
+                    .file(.file(missing)), .image(.file(missing)),
+                    .file(.file(try #require(URL(string: "https://example.com/a.png")))),
+                    .file(.remote(try #require(URL(string: "ftp://example.com/a")))),
+                    .file(.data(png, name: String(repeating: "é", count: 128))), .file(.data(png, name: "")),
+                    .voice(.data(png), duration: -1),
+                ], client)
+            #expect(try await client.pendingCount() == 0)
+            // What an HTML file is called makes no difference to what it is.
+            let (content, _) = try await sent(
+                try await client.conversation(chat).send(.file(.data(html, name: "page.png"))), client)
+            #expect(content.media?.mediaType == "text/html")
+        }
+    }
+
+    // MARK: Content of an application
+
+    private struct Album: CustomContent, Equatable {
+        static let type: MessageType = "app:album"
+        var title: String
+        var files: [String]?
+    }
+
+    @Test("An application's own content has files, hosted and remote, in their order", .rows(76))
+    func custom() async throws {
+        let remote = try #require(URL(string: "https://example.com/a.png"))
+        try await withClient { client, _ in
+            let attachment = try MediaAttachment.custom(
+                Album(title: "عطلة 🏖"), files: [.data(Data("one".utf8)), .remote(remote), .data(Data("two".utf8))])
+            let (content, uploads) = try await sent(try await client.conversation(chat).send(attachment), client)
+            #expect(content.files == [.hosted(uploads[0].media), .remote(remote), .hosted(uploads[1].media)])
+            #expect(try content.custom(Album.self)?.title == "عطلة 🏖")
+            await #expect(performing: {
+                try await client.conversation(chat).send(
+                    try .custom(Album(title: "", files: []), files: [.data(Data("one".utf8))]))
+            }, throws: { ($0 as? ChatError)?.parameter == "content" })
+        }
+    }
+
+    // MARK: Cancelling
+
+    @Test("A message that is cancelled takes its files out of the outbox with it", .rows(105))
+    func cancelled() async throws {
+        try await withClient { client, _ in
+            let sending = try await client.conversation(chat).send(.file(.data(Data("file".utf8), name: "a.txt")))
+            try await sending.cancel()
+            let uploads = try await client.core.store.read { try $0.uploads(of: sending.id) }
+            #expect(uploads.isEmpty)
+        }
+    }
+}
