@@ -41,6 +41,20 @@ extension Conversation {
         MessageSequence(conversation: self, anchor: anchor, filter: filter, source: source)
     }
 
+    /// The messages that call this user by name, or everyone, and were not read yet, oldest first (row 120).
+    ///
+    /// Their count is ``RecentConversation/mentions``.
+    ///
+    /// - Throws: `local-storage`.
+    public func unreadMentions() async throws(ChatError) -> MessageSequence {
+        let read = try await core.store.read { [id] reader in
+            try reader.number(of: id).flatMap { try reader.readState($0) }?.readSeq ?? 0
+        }
+        var mentions = messages(from: read > 0 ? .after(.seq(read)) : .earliest, matching: .mentionsMe)
+        mentions.excluded = core.user
+        return mentions
+    }
+
     // MARK: Local
 
     private func localHistory(_ query: HistoryQuery) async throws(ChatError) -> HistoryPage {

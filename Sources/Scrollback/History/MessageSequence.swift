@@ -13,6 +13,8 @@ public struct MessageSequence: AsyncSequence, Sendable {
     let anchor: Anchor
     let filter: MessageFilter
     let source: HistorySource
+    /// Whose messages are left out.
+    var excluded: UserID?
 
     /// A loop of its own, from the anchor on.
     public func makeAsyncIterator() -> Iterator {
@@ -61,7 +63,7 @@ public struct MessageSequence: AsyncSequence, Sendable {
             let page = try await sequence.conversation.history(
                 anchor, limit: 100, sort: goesNewer ? .oldestFirst : .newestFirst, matching: sequence.filter,
                 from: sequence.source)
-            messages = page.messages.reversed()
+            messages = page.messages.reversed().filter { $0.sender != sequence.excluded }
             shortfall = page.shortfall
             self.anchor = goesNewer ? page.newer : page.older
             if sequence.source == .local, let gap = page.gap { self.anchor = beyond(gap, anchor) }

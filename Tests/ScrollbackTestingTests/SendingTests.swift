@@ -1,0 +1,315 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackModel
+import ScrollbackTesting
+import Testing
+
+@Suite("What a message can say, and how it goes")
+struct SendingTests {
+    private let group = ConversationID.group("swift")
+
+    private func withGroup(_ body: (ChatWorld, ChatClient, ChatClient) async throws -> Void) async throws {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        let bob = try await world.client("bob")
+        try await body(world, alice, bob)
+        await world.close()
+    }
+
+    // MARK: Content
+
+    @Test(
+        "Every type of content arrives as it was sent, is read by name, and does what its type does",
+        .rows(72, 73, 74, 75, 77, 78, 82, 83))
+    func types() async throws {
+        try await withGroup { _, alice, bob in
+            let chat = alice.conversation(group)
+            let hello = try await chat.send(.text("hello")).delivered()
+            let place = Location(latitude: 48.8584, longitude: 2.2945, name: "برج إيفل 🗼")
+            let remote = try #require(URL(string: "https://example.com/a.jpg"))
+            try await chat.send(.reference("about that", to: hello))
+            try await chat.send(.location(place))
+            try await chat.send(.image(.remote(remote, size: 1)))
+            try await chat.send(.gif(.remote(remote)))
+            try await chat.send(.file(.remote(remote)))
+            try await chat.send(.voice(.remote(remote), duration: 1.5))
+            try await chat.send(.video(.remote(remote), pixels: Media.Size(width: 16, height: 9)))
+            await alice.flushed()
+
+            #expect(try await eventually { try await bob.conversation(group).history(.latest).messages.count == 8 })
+            let messages = try await bob.conversation(group).history(.earliest, sort: .oldestFirst).messages
+            let contents = messages.compactMap(\.content)
+            #expect(
+                contents.map(\.type) == [.text, .reference, .location, .image, .gif, .file, .voice, .video])
+            #expect(contents[1].quote == Quote("about that", id: hello.id, sender: "alice", content: .text("hello")))
+            #expect(contents[2].location == place)
+            #expect(contents[3].media == Media(.remote(remote), size: 1))
+            #expect(contents[6].media?.duration == 1.5)
+            #expect(contents[7].media?.pixels == Media.Size(width: 16, height: 9))
+            #expect(try await bob.conversation(group).recent()?.unread == 8)
+            let pictures = try await bob.conversation(group).history(.latest, matching: .types([.image, .gif])).messages
+            #expect(pictures.map(\.type) == [.gif, .image])
+        }
+    }
+
+    @Test("A command reaches whoever is connected, is not stored and is not unread", .rows(78, 95))
+    func command() async throws {
+        try await withGroup { world, alice, bob in
+            let events = bob.events
+            _ = try await alice.conversation(group).send(.text("before")).delivered()
+            try await alice.conversation(group).send(.command("knock", data: RawJSON("[1]"))).finished()
+            for await event in events {
+                guard case .transient(let message) = event else { continue }
+                #expect(message.content.command == Command("knock", data: try RawJSON("[1]")))
+                break
+            }
+            #expect(try await bob.conversation(group).history(.latest).messages.count == 1)
+            #expect(try await bob.conversation(group).recent()?.unread == 1)
+            await #expect(performing: { try await alice.conversation(group).send(.command("")) }, throws: Self.isInvalid)
+        }
+    }
+
+    @Test("What accompanies a message arrives byte for byte, and what stays here stays", .rows(92, 93))
+    func attributes() async throws {
+        try await withGroup { _, alice, bob in
+            var push = PushOptions(title: "عنوان", text: "👋", data: "deep/link")
+            push.ios = PushOptions.IOS()
+            push.ios?.threadID = "swift"
+            let extra = try RawJSON(#"[1.50, {"b":1,"a":2}]"#)
+            let sent = try await alice.conversation(group).send(
+                .text("hello"), metadata: RawJSON(#"{"z": 1}"#), extra: extra, customType: "greeting", push: push
+            ).delivered()
+            try await alice.conversation(group).setLocalExtension(RawJSON(#"{"starred":true}"#), of: sent.id)
+            #expect(try await eventually { try await bob.texts(in: group) == ["hello"] })
+            let received = try #require(try await bob.conversation(group).history(.latest).messages.first)
+            #expect(received.attributes.extra?.text == extra.text)
+            #expect(received.attributes.metadata?.text == #"{"z": 1}"#)
+            #expect(received.attributes.pushOptions == push)
+            #expect(try await alice.conversation(group).localExtension(of: sent.id)?.text == #"{"starred":true}"#)
+            #expect(try await bob.conversation(group).localExtension(of: sent.id) == nil)
+            let large = RawJSON(known: "\"\(String(repeating: "x", count: 1023))\"")
+            await #expect(
+                performing: { try await alice.conversation(group).setLocalExtension(large, of: sent.id) },
+                throws: { ($0 as? ChatError)?.limit == 1024 })
+            try await alice.conversation(group).setLocalExtension(nil, of: sent.id)
+            #expect(try await alice.conversation(group).localExtension(of: sent.id) == nil)
+        }
+    }
+
+    @Test("A content above 128 KiB is refused before it is queued; one of just that is sent", .rows(87))
+    func size() async throws {
+        try await withGroup { _, alice, _ in
+            let room = Limits.standard.contentBytes - #"{"text":""}"#.utf8.count
+            _ = try await alice.conversation(group).send(.text(String(repeating: "x", count: room))).delivered()
+            await #expect(
+                performing: {
+                    try await alice.conversation(group).send(.text(String(repeating: "x", count: room + 1)))
+                }, throws: { ($0 as? ChatError)?.code == .tooLarge && ($0 as? ChatError)?.limit == 131_072 })
+            #expect(try await alice.pendingCount() == 0)
+        }
+    }
+
+    // MARK: Two versions of an app
+
+    private struct Poll: CustomContent, Equatable {
+        static let type: MessageType = "app:poll"
+        var question: String
+        var choices: [String]
+        /// Of the newer app.
+        var closesAt: Date?
+    }
+
+    @Test(
+        "A type that one app does not know survives its hands: forwarded, edited around, and read again",
+        .rows(76))
+    func twoVersions() async throws {
+        try await withGroup { _, newer, older in
+            let poll = Poll(question: "أين؟ 🤔", choices: ["here", "there"], closesAt: Date(timeIntervalSince1970: 2e9))
+            let sent = try await newer.conversation(group).send(.custom(poll)).delivered()
+            #expect(try await eventually { try await older.conversation(group).history(.latest).messages.count == 1 })
+
+            // The older app has a name for the type and nothing more: it gives on what it got.
+            let found = try #require(try await older.conversation(group).history(.latest).messages.first)
+            let content = try #require(found.content)
+            #expect(content.type.isCustom && content.text == nil)
+            #expect(content.json.text == sent.content?.json.text)
+            let forwarded = try await older.conversation(.direct("alice")).send(content).delivered()
+            #expect(forwarded.content?.json.text == content.json.text)
+
+            var closed = poll
+            closed.choices = ["here"]
+            _ = try await newer.conversation(group).edit(sent.id, to: .custom(closed)).delivered()
+            try await older.conversation(group).react("👍", to: sent.id).finished()
+            #expect(try await eventually {
+                let message = try await newer.conversation(group).history(.latest, from: .remote(excludingLocal: false))
+                    .messages.first
+                return try message?.content?.custom(Poll.self) == closed && message?.actions.isEmpty == false
+            })
+            let back = try await newer.conversation(.direct("bob")).history(.latest).messages.first?.content
+            #expect(try back?.custom(Poll.self) == poll)
+            await #expect(
+                performing: { try await newer.conversation(group).send(.custom(Misnamed())) }, throws: Self.isInvalid)
+        }
+    }
+
+    private struct Misnamed: CustomContent {
+        static let type: MessageType = "text"
+    }
+
+    private static func isInvalid(_ error: any Error) -> Bool { (error as? ChatError)?.code == .invalidParameter }
+
+    // MARK: Mentions
+
+    @Test(
+        "Who is called by name, or with everyone, knows it, on any content, and can walk what they have not read",
+        .rows(114, 115, 116, 117, 119, 120))
+    func mentions() async throws {
+        try await withGroup { _, alice, bob in
+            let chat = alice.conversation(group)
+            let place = try MessageContent.location(Location(latitude: 0, longitude: 0))
+            let first = try await chat.send(place, mentioning: .users(["bob"], pushText: "where?")).delivered()
+            for number in 1...120 { try await chat.send(.text("\(number)")) }
+            let second = try await chat.send(.text("all"), mentioning: .everyone(also: ["bob"])).delivered()
+            _ = try await bob.conversation(group).send(.text("mine"), mentioning: .everyone()).delivered()
+            #expect(try await eventually { try await bob.conversation(group).recent()?.mentions == 2 })
+
+            var found: [Message] = []
+            for try await message in try await bob.conversation(group).unreadMentions() { found.append(message) }
+            #expect(found.map(\.id) == [first.id, second.id])
+            #expect(found[0].attributes.mentions == .users(["bob"], pushText: "where?"))
+            #expect(found[1].attributes.mentions?.includes("bob") == true)
+            #expect(found[1].attributes.mentions?.users == ["bob"])
+            try await bob.conversation(group).markRead(upTo: first.id)
+            found = []
+            for try await message in try await bob.conversation(group).unreadMentions() { found.append(message) }
+            #expect(found.map(\.id) == [second.id])
+            for wrong in [Mentions.users([]), .users(Array(repeating: "bob", count: 101))] {
+                await #expect(
+                    performing: { try await chat.send(.text(""), mentioning: wrong) }, throws: Self.isInvalid)
+            }
+        }
+    }
+
+    // MARK: The outbox
+
+    @Test(
+        "Check 8: of six sends within a second, where what is above the pace fails, the sixth fails, stays, and can be resent",
+        .rows(79, 86, 94))
+    func sixth() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice", pace: SendPace(excess: .fails))
+        var sendings: [Sending] = []
+        for number in 1...6 { sendings.append(try await alice.conversation(group).send(.text("\(number)"))) }
+        for sending in sendings.prefix(5) { _ = try await sending.delivered() }
+        let sixth = sendings[5]
+        await #expect(
+            performing: { try await sixth.delivered() },
+            throws: { ($0 as? ChatError)?.code == .rateLimited && ($0 as? ChatError)?.retryAfter != nil })
+        let timeline = alice.conversation(group).timeline(at: .latest)
+        for await view in timeline.views {
+            guard case .pending(let pending)? = view.items.last, case .failed(let error) = pending.state else { continue }
+            #expect(pending.id == sixth.id && error.code == .rateLimited)
+            break
+        }
+        world.advance(by: 1)
+        try await sixth.retry()
+        #expect(try await sixth.delivered().seq == 6)
+        #expect(try await alice.conversation(group).history(.latest).messages.count == 6)
+        await world.close()
+    }
+
+    @Test("What is above the pace waits for its turn, in order over all conversations", .rows(79))
+    func waits() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice", pace: .standard)
+        var last: Sending?
+        for number in 1...12 {
+            let id: ConversationID = number.isMultiple(of: 2) ? group : .direct("bob")
+            last = try await alice.conversation(id).send(.text("\(number)"))
+        }
+        _ = try await last?.delivered()
+        #expect(try await alice.texts(in: group) == ["2", "4", "6", "8", "10", "12"])
+        #expect(try await alice.texts(in: .direct("bob")) == ["1", "3", "5", "7", "9", "11"])
+        let all = try await [group, .direct("bob")].asyncFlatMap {
+            try await alice.conversation($0).history(.latest).messages
+        }.sorted { $0.timetoken < $1.timetoken }
+        #expect(all.compactMap(\.text) == (1...12).map(String.init))
+        // Five at once, and the seven others a fifth of a second apart.
+        let seconds = try #require(all.last).sentAt.timeIntervalSince(try #require(all.first).sentAt)
+        #expect(seconds >= 1.2)
+        await world.close()
+    }
+
+    @Test("A message is stored before the network hears of it, and told of at each step", .rows(84, 85))
+    func steps() async throws {
+        try await withGroup { world, alice, _ in
+            world.goOffline("alice")
+            let sending = try await alice.conversation(group).send(.text("hello"))
+            var states: [Sending.State] = []
+            for await state in sending.states {
+                states.append(state)
+                if states == [.stored] { world.goOnline("alice") }
+            }
+            #expect(states.first == .stored)
+            guard case .sent(let message) = states.last else {
+                Issue.record("\(states)")
+                return
+            }
+            #expect(message.id == sending.id && message.seq == 1)
+        }
+    }
+
+    @Test("A failed message keeps its id and its place; the same text sent anew is another message", .rows(91, 94, 96))
+    func resend() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["bob"])
+        let alice = try await world.client("alice")
+        let refused = try await alice.conversation(group).send(.text("hello"))
+        await #expect(performing: { try await refused.delivered() }, throws: { $0 is ChatError })
+        let anew = try await alice.conversation(group).send(.text("hello"))
+        await #expect(performing: { try await anew.delivered() }, throws: { $0 is ChatError })
+        try await world.setMember("alice", of: group, true)
+        try await refused.retry()
+        let sent = try await refused.delivered()
+        #expect(sent.id == refused.id)
+        #expect(try await alice.pendingCount() == 0)
+        try await anew.retry()
+        #expect(try await anew.delivered().seq == 2)
+        #expect(try await alice.texts(in: group) == ["hello", "hello"])
+        await world.close()
+    }
+
+    // MARK: Drafts
+
+    @Test("A draft stays until it is taken away, across restarts, one a conversation")
+    func drafts() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let world = try ChatWorld()
+        let draft = Draft("مسودة 📝 @bob", mentions: .users(["bob"]), replyTo: MessageID(UUID()))
+        let alice = try await world.client("alice", store: .directory(folder))
+        try await alice.conversation(group).setDraft(draft)
+        try await alice.conversation(.direct("bob")).setDraft("other")
+        await alice.close()
+        let again = try await world.client("alice", store: .directory(folder))
+        #expect(try await again.conversation(group).draft() == draft)
+        try await again.conversation(group).setDraft("shorter")
+        #expect(try await again.conversation(group).draft() == Draft("shorter"))
+        try await again.conversation(group).setDraft("")
+        #expect(try await again.conversation(group).draft() == nil)
+        #expect(try await again.conversation(.direct("bob")).draft() == "other")
+        await world.close()
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncFlatMap<Other>(_ body: (Element) async throws -> [Other]) async rethrows -> [Other] {
+        var all: [Other] = []
+        for element in self { all += try await body(element) }
+        return all
+    }
+}
