@@ -32,7 +32,10 @@ extension Driver {
         } catch {
             return await failed(error)
         }
-        if let date = effects.wakeAt { wake(at: date) }
+        if let date = effects.wakeAt, outboxWakesAt.map({ date < $0 }) ?? true {
+            outboxWakesAt = date
+            wake(at: date)
+        }
     }
 
     func sendAnswered(_ id: MessageID, _ request: ClientRequest, _ result: Result<[UInt8], ChatError>) async {

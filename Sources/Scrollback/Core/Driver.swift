@@ -37,8 +37,8 @@ final class Driver {
     var heard = HeardIDs()
     var isActive = true
     var lastKick = Date.distantPast
-    /// When the loop will look at the clock.
-    private var wakeAt: Date?
+    /// When the loop will look at the clock for the outbox, which then says when to look again.
+    var outboxWakesAt: Date?
 
     enum Phase {
         case idle
@@ -172,17 +172,14 @@ final class Driver {
     }
 
     private func tick() async {
-        wakeAt = nil
+        outboxWakesAt = nil
         if case .waiting(let until) = phase, until <= now { open() }
         await perform(outbox.tick(now: now))
         perform(resume.tick(now: now))
         await applyReleased()
     }
 
-    /// Has the loop look at the clock at a time, unless it will sooner.
     func wake(at date: Date) {
-        if let wakeAt, wakeAt <= date { return }
-        wakeAt = date
         let seconds = max(0, date.timeIntervalSince(now)) + 0.001
         Task { [mailbox = core.mailbox] in
             try? await Task.sleep(for: .seconds(seconds))
