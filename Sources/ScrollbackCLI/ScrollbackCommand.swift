@@ -25,7 +25,8 @@ struct ScrollbackCommand: AsyncParsableCommand {
             """,
         version: Server.version,
         subcommands: [
-            Serve.self, Token.self, Import.self, Export.self, Send.self, Edit.self, Delete.self, React.self,
+            Serve.self, Token.self, Import.self, Export.self, Send.self, Download.self, Edit.self, Delete.self,
+            React.self,
             History.self, Search.self, Count.self, Recents.self, Read.self, Clear.self, Listen.self, Chat.self,
             Settings.self, Backup.self, Restore.self, Verify.self,
             Doctor.self,

@@ -67,7 +67,8 @@ struct SendingTests {
             }
             #expect(try await bob.conversation(group).history(.latest).messages.count == 1)
             #expect(try await bob.conversation(group).recent()?.unread == 1)
-            await #expect(performing: { try await alice.conversation(group).send(.command("")) }, throws: Self.isInvalid)
+            await #expect(
+                performing: { try await alice.conversation(group).send(.command("")) }, throws: Self.isInvalid)
         }
     }
 
@@ -142,11 +143,14 @@ struct SendingTests {
             closed.choices = ["here"]
             _ = try await newer.conversation(group).edit(sent.id, to: .custom(closed)).delivered()
             try await older.conversation(group).react("👍", to: sent.id).finished()
-            #expect(try await eventually {
-                let message = try await newer.conversation(group).history(.latest, from: .remote(excludingLocal: false))
+            #expect(
+                try await eventually {
+                    let message = try await newer.conversation(group).history(
+                        .latest, from: .remote(excludingLocal: false)
+                    )
                     .messages.first
-                return try message?.content?.custom(Poll.self) == closed && message?.actions.isEmpty == false
-            })
+                    return try message?.content?.custom(Poll.self) == closed && message?.actions.isEmpty == false
+                })
             let back = try await newer.conversation(.direct("bob")).history(.latest).messages.first?.content
             #expect(try back?.custom(Poll.self) == poll)
             await #expect(
@@ -210,7 +214,9 @@ struct SendingTests {
             throws: { ($0 as? ChatError)?.code == .rateLimited && ($0 as? ChatError)?.retryAfter != nil })
         let timeline = alice.conversation(group).timeline(at: .latest)
         for await view in timeline.views {
-            guard case .pending(let pending)? = view.items.last, case .failed(let error) = pending.state else { continue }
+            guard case .pending(let pending)? = view.items.last, case .failed(let error) = pending.state else {
+                continue
+            }
             #expect(pending.id == sixth.id && error.code == .rateLimited)
             break
         }

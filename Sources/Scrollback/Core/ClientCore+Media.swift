@@ -12,7 +12,7 @@ extension ClientCore {
         if let known = currentToken.withLock({ $0 }) {
             do throws(ChatError) {
                 return try await body(known)
-            } catch where [.invalidToken, .tokenExpired].contains(error.code) {
+            } catch  where [.invalidToken, .tokenExpired].contains(error.code) {
                 currentToken.withLock { if $0 == known { $0 = nil } }
             }
         }

@@ -96,7 +96,7 @@ final class Downloads: Sendable {
             let piece: MediaPiece
             do throws(ChatError) {
                 piece = try await read(source, from: offset, hash, core)
-            } catch where error.code == .conflict && offset > 0 {
+            } catch  where error.code == .conflict && offset > 0 {
                 // There is nothing at that place: it is another file now, or all of it was fetched before.
                 (offset, hash) = (0, nil)
                 continue

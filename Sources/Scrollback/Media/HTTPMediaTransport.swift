@@ -14,7 +14,8 @@ struct HTTPMediaTransport: MediaTransport {
         _ upload: LocalUpload, in conversation: ConversationID, token: String
     ) async throws(ChatError) -> String? {
         var parameters = [
-            ("conversation", conversation.description), ("type", upload.type.rawValue), ("id", upload.media.description),
+            ("conversation", conversation.description), ("type", upload.type.rawValue),
+            ("id", upload.media.description),
         ]
         if let name = upload.name { parameters.append(("name", name)) }
         // Empty: a cut costs nothing, and the place where it goes on is known before the first byte.

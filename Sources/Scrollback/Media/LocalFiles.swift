@@ -57,7 +57,8 @@ package struct LocalFiles: Sendable {
             source = try FileHandle(forReadingFrom: file)
         } catch {
             throw ChatError(
-                .invalidParameter, "the file \(file.lastPathComponent) can't be read", parameter: "source", cause: error)
+                .invalidParameter, "the file \(file.lastPathComponent) can't be read", parameter: "source", cause: error
+            )
         }
         defer { try? source.close() }
         let size = (try? FileManager.default.attributesOfItem(atPath: file.path))?[.size] as? NSNumber

@@ -104,7 +104,7 @@ final class Uploads: Sendable {
                 offset = try await core.withToken { (token) throws(ChatError) in
                     try await core.media.offset(of: resource, token: token)
                 }
-            } catch where error.code == .unknownUpload {
+            } catch  where error.code == .unknownUpload {
                 upload.resource = nil
             }
         }
@@ -128,7 +128,7 @@ final class Uploads: Sendable {
                     try await core.media.append(piece, to: resource, at: place, isLast: isLast, token: token)
                 }
                 offset += Int64(piece.count)
-            } catch where error.code == .conflict {
+            } catch  where error.code == .conflict {
                 // An answer was lost: what the server has decides.
                 let held = try await core.withToken { (token) throws(ChatError) in
                     try await core.media.offset(of: resource, token: token)

@@ -116,7 +116,9 @@ public struct Sending: Sendable, Identifiable {
             let message = try reader.message(changes ?? id, in: conversation)
             // A change is done once it is out of the outbox; a message once it is in the log.
             if let message, changes == nil { return .sent(message) }
-            if let progress = try reader.progress(id) { return State(progress, uploaded: { core.uploads.fraction(of: id) }) }
+            if let progress = try reader.progress(id) {
+                return State(progress, uploaded: { core.uploads.fraction(of: id) })
+            }
             return message.map { .sent($0) } ?? .gone
         }
     }

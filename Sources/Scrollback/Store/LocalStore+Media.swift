@@ -62,7 +62,10 @@ extension LocalReader {
     package func unknownFiles(_ hashes: [String]) throws -> [String] {
         let known = Set(
             try String.fetchAll(
-                db, sql: "SELECT hash FROM file UNION SELECT hash FROM upload UNION SELECT thumbnail FROM upload WHERE thumbnail IS NOT NULL"))
+                db,
+                sql:
+                    "SELECT hash FROM file UNION SELECT hash FROM upload UNION SELECT thumbnail FROM upload WHERE thumbnail IS NOT NULL"
+            ))
         return hashes.filter { !known.contains($0) }
     }
 }

@@ -1,122 +1,153 @@
 import ArgumentParser
 import Foundation
+import Scrollback
 import ScrollbackModel
 import ScrollbackWire
 
 struct Send: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Send a text, and print its place and id.")
+    static let configuration = CommandConfiguration(
+        abstract: "Send a text or a file, and print its place and id.",
+        discussion: """
+            Against the demo community of `make run`:
+              scrollback send group:albatross "Tide is at 07:10" --as alice
+              scrollback send group:albatross "@bob, see?" --as alice --mention bob
+              scrollback send group:albatross --image tide.jpg --as alice
+            """)
 
     @OptionGroup var conversation: ConversationArgument
 
     @Argument(help: "The text.")
-    var text: String
+    var text: String?
 
     @Option(name: .customLong("as"), help: "Who sends.", transform: ScrollbackCLI.user)
     var sender: UserID
 
-    @Option(help: "The message's id, a UUID: sent again with the same one it is the same message (default: a new one).")
+    @OptionGroup var file: FileOptions
+
+    @Option(help: ArgumentHelp("The message it answers: its id, or seq:N for its place.", valueName: "message"))
+    var replyTo: String?
+
+    @Option(help: ArgumentHelp("Whom it calls by name, or everyone; may be repeated.", valueName: "user"))
+    var mention: [String] = []
+
+    @Option(help: "The id of a text, a UUID: sent again with the same one it is the same message (default: a new one).")
     var id: String?
 
     @OptionGroup var connection: ConnectionOptions
 
+    func validate() throws {
+        guard (text == nil) != (file.given == nil) else {
+            throw ValidationError("Send either a text or one file: --image, --gif, --file, --voice or --video.")
+        }
+        if id != nil, file.given != nil { throw ValidationError("--id is for texts: a file has an id of its own.") }
+    }
+
     func run() async throws {
         try await reporting {
-            var generator = SystemRandomNumberGenerator()
-            let id =
-                try id.map { (text) throws(ChatError) in try MessageID(text) }
-                ?? MessageID(at: Date(), using: &generator)
-            let submission = Submission(id: id, content: .text(text))
-            let result = try await connection.api(as: sender)
-                .object("POST", ServerAPI.path(conversation.id, "/messages")) {
-                    submission.writeMembers(to: &$0)
-                } read: { (reader) throws(ChatError) in
-                    try SendResult(from: &reader)
-                }
-            if connection.json {
-                Output.json { result.writeMembers(to: &$0) }
-            } else {
-                Output.line("\(result.position.map { String($0.seq) } ?? "-") \(result.id)")
+            let api = try await connection.api(as: sender)
+            var attributes = MessageAttributes()
+            attributes.replyTo = try await replyToID(api)
+            attributes.mentions = try mentions()
+            if let attachment = file.given {
+                try await send(attachment, attributes)
+            } else if let text {
+                try await send(.text(text), attributes, api)
             }
         }
     }
-}
 
-struct Read: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Mark a conversation as read, up to its newest message.")
+    private func replyToID(_ api: ServerAPI) async throws -> MessageID? {
+        guard let replyTo else { return nil }
+        return try await MessageArgument.id(replyTo, in: conversation.id, api)
+    }
 
-    @OptionGroup var conversation: ConversationArgument
+    private func mentions() throws -> Mentions? {
+        if mention.isEmpty { return nil }
+        let users = try mention.filter { $0 != "everyone" }.map { try UserID($0, parameter: "mention") }
+        return mention.contains("everyone") ? .everyone(also: users) : .users(users)
+    }
 
-    @Option(name: .customLong("as"), help: "Who has read.", transform: ScrollbackCLI.user)
-    var reader: UserID
+    private func send(_ content: MessageContent, _ attributes: MessageAttributes, _ api: ServerAPI) async throws {
+        var generator = SystemRandomNumberGenerator()
+        let id =
+            try id.map { (text) throws(ChatError) in try MessageID(text) }
+            ?? MessageID(at: Date(), using: &generator)
+        let submission = Submission(id: id, content: content, attributes: attributes)
+        let result = try await api.object("POST", ServerAPI.path(conversation.id, "/messages")) {
+            submission.writeMembers(to: &$0)
+        } read: { (reader) throws(ChatError) in
+            try SendResult(from: &reader)
+        }
+        if connection.json {
+            Output.json { result.writeMembers(to: &$0) }
+        } else {
+            Output.line("\(result.position.map { String($0.seq) } ?? "-") \(result.id)")
+        }
+    }
 
-    @Option(help: "Up to this place (default: the newest).")
-    var seq: Int64?
-
-    @OptionGroup var connection: ConnectionOptions
-
-    func run() async throws {
-        try await reporting {
-            let api = try await connection.api(as: reader)
-            let head = try await api.object("GET", ServerAPI.path(conversation.id)) { (reader) throws(ChatError) in
-                try ConversationHead(from: &reader)
-            }
-            let place = seq ?? head.head
-            let summary = try await api.object("PUT", ServerAPI.path(conversation.id, "/read")) { writer in
-                writer.field("seq", place)
-                writer.field("epoch", head.state.epoch)
-            } read: { (reader) throws(ChatError) in
-                try ReadSummary(from: &reader)
-            }
-            if connection.json {
-                Output.json { summary.writeMembers(to: &$0) }
-            } else {
-                Output.line("read to \(summary.readSeq), \(summary.unread) unread, \(summary.mentions) mentions")
+    /// A file goes through the SDK: it makes pictures smaller, and goes on where an upload was cut.
+    private func send(_ attachment: MediaAttachment, _ attributes: MessageAttributes) async throws {
+        let client = try await connection.client(for: sender, store: nil)
+        defer { Task { await client.close() } }
+        try await client.connected()
+        let sending = try await client.conversation(conversation.id).send(
+            attachment, mentioning: attributes.mentions, replyingTo: attributes.replyTo)
+        var progress = Progress("uploading", total: 100)
+        var hasBegun = false
+        for await state in sending.states {
+            if case .uploading(let fraction) = state {
+                hasBegun = true
+                progress.show(Int(fraction * 100))
             }
         }
+        let message = try await sending.delivered()
+        if hasBegun { progress.finish(100) }
+        Output.show(message, json: connection.json)
+        await client.close()
     }
 }
 
-struct Recents: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List recent conversations with their unread counts.")
+/// What kind of file is sent, and which.
+struct FileOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Send a picture: JPEG, PNG or WebP, made smaller.", valueName: "path"))
+    var image: String?
 
-    @Option(name: .customLong("as"), help: "Whose.", transform: ScrollbackCLI.user)
-    var user: UserID
+    @Flag(help: "Send the picture as it is, without what it says of where it was taken.")
+    var original = false
 
-    @Option(help: "Only this kind: direct, group, community or system.")
-    var kind: String?
+    @Option(help: ArgumentHelp("Send a GIF.", valueName: "path"))
+    var gif: String?
 
-    @Option(help: "How many, 1...100.")
-    var limit = 20
+    @Option(help: ArgumentHelp("Send a file of any kind.", valueName: "path"))
+    var file: String?
 
-    @OptionGroup var connection: ConnectionOptions
+    @Option(help: ArgumentHelp("Send a voice message; needs --duration.", valueName: "path"))
+    var voice: String?
 
-    func run() async throws {
-        try await reporting {
-            var path = "/v1/conversations?limit=\(limit)"
-            if let kind { path += "&kind=\(ServerAPI.escape(kind))" }
-            let heads = try await connection.api(as: user).object("GET", path) { (reader) throws(ChatError) in
-                var heads: [ConversationHead] = []
-                try reader.object { (name, value) throws(ChatError) in
-                    guard name == "conversations" else { return try value.skip() }
-                    heads = try value.list("conversations", limit: 100) { (head) throws(ChatError) in
-                        try ConversationHead(from: &head)
-                    }
-                }
-                return heads
-            }
-            for head in heads {
-                if connection.json {
-                    var writer = JSONWriter()
-                    head.write(to: &writer)
-                    Output.line(writer.text)
-                } else {
-                    let unread = head.unread > 0 ? "\(head.unread) unread" : ""
-                    let mentions = head.mentions > 0 ? "@\(head.mentions)" : ""
-                    let last = head.lastMessage.map { "\($0.sender): \($0.text ?? "[\($0.type)]")" } ?? ""
-                    let marks = [unread, mentions].filter { !$0.isEmpty }.joined(separator: " ")
-                    Output.line("\(head.conversation)  \(marks)  \(last.replacing("\n", with: " ").prefix(100))")
-                }
-            }
+    @Option(help: ArgumentHelp("Send a video.", valueName: "path"))
+    var video: String?
+
+    @Option(help: "How long a voice message or a video takes, in seconds.")
+    var duration: Double?
+
+    /// The one that was given.
+    var given: MediaAttachment? {
+        func source(_ path: String) -> MediaAttachment.Source { .file(URL(filePath: path)) }
+        if let image { return .image(source(image), original: original) }
+        if let gif { return .gif(source(gif)) }
+        if let file { return .file(source(file)) }
+        if let voice { return .voice(source(voice), duration: duration ?? 0) }
+        if let video { return .video(source(video), duration: duration) }
+        return nil
+    }
+
+    func validate() throws {
+        let given = [image, gif, file, voice, video].count { $0 != nil }
+        if given > 1 { throw ValidationError("Send one file at a time.") }
+        if voice != nil, duration == nil { throw ValidationError("A voice message needs --duration, in seconds.") }
+        if original, image == nil { throw ValidationError("--original is for --image.") }
+        if duration != nil, voice == nil, video == nil {
+            throw ValidationError("--duration is for --voice or --video.")
         }
     }
 }

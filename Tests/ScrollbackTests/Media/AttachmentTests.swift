@@ -39,12 +39,14 @@ struct AttachmentTests {
     }
 
     private func expect(
-        _ code: ChatError.Code, _ sources: [MediaAttachment], _ client: ChatClient, _ place: SourceLocation = #_sourceLocation
+        _ code: ChatError.Code, _ sources: [MediaAttachment], _ client: ChatClient,
+        _ place: SourceLocation = #_sourceLocation
     ) async {
         for attachment in sources {
-            await #expect(performing: {
-                try await client.conversation(chat).send(attachment)
-            }, throws: { ($0 as? ChatError)?.code == code })
+            await #expect(
+                performing: {
+                    try await client.conversation(chat).send(attachment)
+                }, throws: { ($0 as? ChatError)?.code == code })
         }
     }
 
@@ -108,9 +110,10 @@ struct AttachmentTests {
             #expect(media.pixels == Media.Size(width: 320, height: 240))
             #expect(media.thumbnail == Media.Size(width: 64, height: 48))
         }
-        await #expect(performing: {
-            try await withClient({ $0.media.images.quality = 2 }, { _, _ in })
-        }, throws: { ($0 as? ChatError)?.parameter == "media.images.quality" })
+        await #expect(
+            performing: {
+                try await withClient({ $0.media.images.quality = 2 }, { _, _ in })
+            }, throws: { ($0 as? ChatError)?.parameter == "media.images.quality" })
     }
 
     @Test("A GIF is sent untouched, without a thumbnail", .rows(101), arguments: ["animated.gif", "still.gif"])
@@ -223,10 +226,11 @@ struct AttachmentTests {
             let (content, uploads) = try await sent(try await client.conversation(chat).send(attachment), client)
             #expect(content.files == [.hosted(uploads[0].media), .remote(remote), .hosted(uploads[1].media)])
             #expect(try content.custom(Album.self)?.title == "عطلة 🏖")
-            await #expect(performing: {
-                try await client.conversation(chat).send(
-                    try .custom(Album(title: "", files: []), files: [.data(Data("one".utf8))]))
-            }, throws: { ($0 as? ChatError)?.parameter == "content" })
+            await #expect(
+                performing: {
+                    try await client.conversation(chat).send(
+                        try .custom(Album(title: "", files: []), files: [.data(Data("one".utf8))]))
+                }, throws: { ($0 as? ChatError)?.parameter == "content" })
         }
     }
 

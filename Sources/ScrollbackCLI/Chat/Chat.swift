@@ -8,7 +8,11 @@ struct Chat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Talk in a conversation, live, in a terminal.",
         discussion:
-            "Each line you type is sent. End with Ctrl-D. With --store, what you read and typed stays for next time.")
+            """
+            Each line you type is sent. End with Ctrl-D. With --store, what you read and typed stays for next time.
+
+            \(ChatInput.help)
+            """)
 
     @OptionGroup var conversation: ConversationArgument
 
@@ -38,23 +42,19 @@ struct Chat: AsyncParsableCommand {
                 }
             }
             let printing = Task {
-                var shown: Int64 = 0
+                var screen = ChatScreen(user: user)
                 for await view in chat.timeline(at: .latest, window: 50).views {
-                    for case .message(let message) in view.items where message.seq > shown {
-                        shown = message.seq
-                        if isJSON {
-                            Output.json { message.writeMembers(to: &$0) }
-                        } else {
-                            let time = message.sentAt.formatted(date: .omitted, time: .shortened)
-                            Output.line("\(time)  \(message.sender): \(message.text ?? "[\(message.type)]")")
-                        }
+                    if isJSON {
+                        for message in screen.news(in: view) { Output.json { message.writeMembers(to: &$0) } }
+                    } else {
+                        for line in screen.lines(for: view) { Output.line(line) }
                     }
                     try? await chat.markRead()
                 }
             }
             for await line in Self.lines() where !line.isEmpty {
                 do {
-                    _ = try await chat.send(.text(line))
+                    try await ChatInput(line).perform(in: chat, as: user)
                 } catch {
                     Output.error("not sent: \(error)")
                 }

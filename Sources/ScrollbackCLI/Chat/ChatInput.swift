@@ -1,0 +1,71 @@
+import Foundation
+import Scrollback
+
+/// A line that somebody typed.
+enum ChatInput: Equatable {
+    case text(String)
+    /// A picture, a GIF or any other file.
+    case image(String), gif(String), file(String)
+    /// An answer to the newest message of somebody else.
+    case reply(String)
+    /// A reaction to the newest message of somebody else.
+    case react(String)
+    /// A word after a slash that is none of these.
+    case unknown(String)
+
+    static let help = """
+        Lines that begin with a slash do more:
+          /image PATH, /gif PATH, /file PATH   send a file
+          /reply TEXT                          answer the newest message of somebody else
+          /react EMOJI                         react to it
+          //TEXT                               a text that begins with a slash
+        """
+
+    init(_ line: String) {
+        guard line.hasPrefix("/") else {
+            self = .text(line)
+            return
+        }
+        guard !line.hasPrefix("//") else {
+            self = .text(String(line.dropFirst()))
+            return
+        }
+        let parts = line.dropFirst().split(separator: " ", maxSplits: 1)
+        let rest = parts.count == 2 ? parts[1].trimmingCharacters(in: .whitespaces) : ""
+        self =
+            switch (parts.first.map(String.init) ?? "", rest.isEmpty) {
+            case ("image", false): .image(rest)
+            case ("gif", false): .gif(rest)
+            case ("file", false): .file(rest)
+            case ("reply", false): .reply(rest)
+            case ("react", false): .react(rest)
+            default: .unknown(line)
+            }
+    }
+
+    func perform(in chat: Conversation, as user: UserID) async throws {
+        switch self {
+        case .text(let text): try await chat.send(.text(text))
+        case .image(let path): try await chat.send(.image(.file(Self.file(path))))
+        case .gif(let path): try await chat.send(.gif(.file(Self.file(path))))
+        case .file(let path): try await chat.send(.file(.file(Self.file(path))))
+        case .reply(let text):
+            try await chat.send(.text(text), replyingTo: try await Self.newest(in: chat, notOf: user))
+        case .react(let emoji): try await chat.react(emoji, to: try await Self.newest(in: chat, notOf: user))
+        case .unknown(let line):
+            throw ChatError(.invalidParameter, "\(line) is nothing that can be done.\n\(Self.help)", parameter: "line")
+        }
+    }
+
+    private static func file(_ path: String) -> URL {
+        URL(filePath: (path as NSString).expandingTildeInPath)
+    }
+
+    private static func newest(in chat: Conversation, notOf user: UserID) async throws -> MessageID {
+        let page = try await chat.history(.latest, limit: 100, from: .local)
+        guard let message = page.messages.first(where: { $0.sender != user && !$0.isDeleted }) else {
+            throw ChatError(.unknownMessage, "there is no message of somebody else here")
+        }
+        return message.id
+    }
+}
