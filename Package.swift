@@ -59,7 +59,8 @@ let package = Package(
         .target(
             name: "Scrollback",
             dependencies: [
-                "ScrollbackModel", "ScrollbackPictureScaling", "ScrollbackPictures", "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords",
+                "ScrollbackModel", "ScrollbackPictureScaling", "ScrollbackPictures", "ScrollbackSearch",
+                "ScrollbackSync", "ScrollbackWire", "ScrollbackWords",
                 "StoreFiles",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),

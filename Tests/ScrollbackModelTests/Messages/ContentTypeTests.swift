@@ -59,7 +59,8 @@ struct ContentTypeTests {
 
     @Test("A file is on this server or somewhere else, and all that is said of it is in range")
     func files() throws {
-        let json = #"{"media":"\#(id)","name":"a.jpg","mediaType":"image/jpeg","size":12,"width":3,"height":4,"#
+        let json =
+            #"{"media":"\#(id)","name":"a.jpg","mediaType":"image/jpeg","size":12,"width":3,"height":4,"#
             + #""thumbnail":{"width":3,"height":4}}"#
         let media = try #require(try MessageContent(type: .image, json: RawJSON(json)).media)
         #expect(
@@ -80,7 +81,8 @@ struct ContentTypeTests {
             (.gif, #"{"url":"https://"}"#, "url"), (.gif, #"{"url":"javascript:alert(1)"}"#, "url"),
             (.voice, #"{"url":"https://x/y","media":"0198f3c2-7c1e-7000-8000-0123456789ab"}"#, "content"),
             (.voice, #"{"url":"https://x/y","duration":-1}"#, "duration"),
-            (.video, #"{"url":"https://x/y","size":-1}"#, "size"), (.video, #"{"url":"https://x/y","size":"1"}"#, "size"),
+            (.video, #"{"url":"https://x/y","size":-1}"#, "size"),
+            (.video, #"{"url":"https://x/y","size":"1"}"#, "size"),
             (.image, #"{"url":"https://x/y","width":0}"#, "width"),
             (.image, #"{"url":"https://x/y","thumbnail":{"width":1}}"#, "thumbnail"),
             (.image, #"{"url":"https://x/y","mediaType":"jpeg"}"#, "mediaType"),
