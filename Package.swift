@@ -40,6 +40,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "ScrollbackModel", swiftSettings: strict),
+        .target(name: "ScrollbackPictures", swiftSettings: strict),
         .target(name: "ScrollbackWire", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(name: "ScrollbackSync", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(
@@ -68,7 +69,7 @@ let package = Package(
         .target(
             name: "ScrollbackEngine",
             dependencies: [
-                "ScrollbackModel", "ScrollbackWire", "ScrollbackWords",
+                "ScrollbackModel", "ScrollbackPictures", "ScrollbackWire", "ScrollbackWords",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],

@@ -18,10 +18,16 @@ struct RequestScope: Sendable {
     let store: SQLiteStore
     let readiness: Readiness
     let tidy: Tidying
+    /// Whether clients are told at once that an upload can be gone on with.
+    let announcesUploads: Bool
 
     // MARK: Who asks
 
     func caller(_ request: Request) async throws(ChatError) -> Caller {
+        try await verify(try bearer(request)).caller
+    }
+
+    func bearer(_ request: Request) throws(ChatError) -> String {
         guard let header = request.headers[.authorization] else {
             throw ChatError(.invalidToken, "the request has no token: send Authorization: Bearer TOKEN")
         }
@@ -29,7 +35,7 @@ struct RequestScope: Sendable {
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {
             throw ChatError(.invalidToken, "the Authorization header must be: Bearer TOKEN")
         }
-        return try await verify(String(parts[1])).caller
+        return String(parts[1])
     }
 
     func admin(_ request: Request) async throws(ChatError) -> Caller {

@@ -1,0 +1,115 @@
+import Foundation
+
+/// A view of a file's bytes: every read is checked, and nothing is copied until it is asked for.
+struct Bytes: Sendable {
+    private let data: Data
+    /// Where in `data`, by its own indices.
+    private let range: Range<Int>
+
+    init(_ data: Data) {
+        self.data = data
+        range = data.startIndex..<data.endIndex
+    }
+
+    private init(_ data: Data, _ range: Range<Int>) {
+        self.data = data
+        self.range = range
+    }
+
+    var count: Int { range.count }
+
+    /// The same bytes on their own.
+    var copy: Data { data.subdata(in: range) }
+
+    /// Whether so many bytes stand at a place.
+    func hold(_ count: Int, at place: Int) -> Bool {
+        place >= 0 && count >= 0 && place <= self.count && count <= self.count - place
+    }
+
+    /// The part at a place.
+    func part(at place: Int, count: Int) throws(PictureError) -> Bytes {
+        guard hold(count, at: place) else { throw .corrupt }
+        let start = range.lowerBound + place
+        return Bytes(data, start..<start + count)
+    }
+
+    /// The part from a place to another, or to the end.
+    func part(from start: Int, to end: Int? = nil) throws(PictureError) -> Bytes {
+        let end = end ?? count
+        guard start >= 0, start <= end else { throw .corrupt }
+        return try part(at: start, count: end - start)
+    }
+
+    func byte(at place: Int) throws(PictureError) -> Int {
+        guard hold(1, at: place) else { throw .corrupt }
+        return Int(data[range.lowerBound + place])
+    }
+
+    /// A number of up to 8 bytes; one that is too large to count with is as good as a place beyond the end.
+    func number(at place: Int, bytes: Int, littleEndian: Bool = false) throws(PictureError) -> Int {
+        guard hold(bytes, at: place), bytes <= 8 else { throw .corrupt }
+        var number: UInt64 = 0
+        for index in 0..<bytes {
+            let next = littleEndian ? bytes - 1 - index : index
+            number = number << 8 | UInt64(data[range.lowerBound + place + next])
+        }
+        guard let number = Int(exactly: number) else { throw .corrupt }
+        return number
+    }
+
+    /// The name of a chunk or a box.
+    func code(at place: Int) throws(PictureError) -> Code {
+        guard hold(4, at: place) else { throw .corrupt }
+        var value: UInt32 = 0
+        for index in place..<place + 4 { value = value << 8 | UInt32(data[range.lowerBound + index]) }
+        return Code(value: value)
+    }
+
+    /// Whether these bytes stand at a place.
+    func has(_ expected: some Collection<UInt8>, at place: Int = 0) -> Bool {
+        guard hold(expected.count, at: place) else { return false }
+        return data[(range.lowerBound + place)...].starts(with: expected)
+    }
+
+    /// The first place of a byte from a place on.
+    func place(of byte: UInt8, from place: Int) -> Int? {
+        guard hold(1, at: place) else { return nil }
+        let start = range.lowerBound + place
+        return data.withUnsafeBytes { buffer in
+            guard let base = buffer.baseAddress else { return nil }
+            let from = base + (start - data.startIndex)
+            return memchr(from, Int32(byte), count - place).map { place + (UnsafeRawPointer($0) - from) }
+        }
+    }
+
+    /// Appends the bytes to a file that is being written.
+    func write(to file: inout Data) {
+        file.append(data[range])
+    }
+}
+
+/// Four letters, as chunks and boxes are named.
+struct Code: Hashable, Sendable, ExpressibleByStringLiteral {
+    let value: UInt32
+
+    init(value: UInt32) {
+        self.value = value
+    }
+
+    init(stringLiteral letters: String) {
+        value = letters.utf8.reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}
+
+extension Data {
+    /// Appends a number in so many bytes.
+    mutating func append(_ number: UInt32, bytes: Int, littleEndian: Bool = false) {
+        for index in 0..<bytes {
+            append(UInt8(truncatingIfNeeded: number >> UInt32(8 * (littleEndian ? index : bytes - 1 - index))))
+        }
+    }
+
+    mutating func append(_ code: Code) {
+        append(code.value, bytes: 4)
+    }
+}

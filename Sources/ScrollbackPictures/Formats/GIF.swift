@@ -1,0 +1,117 @@
+import Foundation
+
+/// GIF (CompuServe, 89a), block by block.
+enum GIF {
+    static func header(of bytes: Bytes) throws(PictureError) -> PictureHeader {
+        var header = PictureHeader(type: .gif)
+        header.width = try bytes.number(at: 6, bytes: 2, littleEndian: true)
+        header.height = try bytes.number(at: 8, bytes: 2, littleEndian: true)
+        header.frames = 0
+        do throws(PictureError) {
+            try readBlocks(of: bytes, into: &header)
+        } catch {
+            header.isComplete = false
+        }
+        guard header.frames > 0, header.width > 0, header.height > 0 else { throw .corrupt }
+        return header
+    }
+
+    private static func readBlocks(of bytes: Bytes, into header: inout PictureHeader) throws(PictureError) {
+        var blocks = try GIFBlocks(bytes)
+        while let block = try blocks.next() {
+            if block.kind == .image {
+                func number(_ place: Int) throws(PictureError) -> Int {
+                    try block.whole.number(at: place, bytes: 2, littleEndian: true)
+                }
+                header.frames += 1
+                // Some decoders make room for a frame that sticks out.
+                header.width = max(header.width, try number(1) + number(5))
+                header.height = max(header.height, try number(3) + number(7))
+            } else if block.kind == .control, try block.whole.byte(at: 3) & 1 == 1 {
+                header.hasAlpha = true
+            }
+        }
+    }
+
+    /// All but comments, text and what applications put in; of the latter, what loops the picture and its colours stay.
+    static func cleaned(_ bytes: Bytes) throws(PictureError) -> Data {
+        var file = Data()
+        var blocks = try GIFBlocks(bytes)
+        blocks.head.write(to: &file)
+        while let block = try blocks.next() {
+            switch block.kind {
+            case .comment, .text: continue
+            case .application:
+                let kept = ["NETSCAPE2.0", "ANIMEXTS1.0", "ICCRGBG1012"]
+                guard kept.contains(where: { block.whole.has($0.utf8, at: 3) }) else { continue }
+            default: break
+            }
+            block.whole.write(to: &file)
+        }
+        return file
+    }
+}
+
+/// The blocks of a GIF file behind its head, up to its end mark; a file without one throws at its end.
+private struct GIFBlocks {
+    enum Kind {
+        case image, control, comment, text, application, other, end
+    }
+
+    struct Block {
+        let kind: Kind
+        let whole: Bytes
+    }
+
+    /// The screen and its colour table.
+    let head: Bytes
+    private let bytes: Bytes
+    private var place: Int?
+
+    init(_ bytes: Bytes) throws(PictureError) {
+        self.bytes = bytes
+        let end = 13 + Self.colourTable(try bytes.byte(at: 10))
+        head = try bytes.part(from: 0, to: end)
+        place = end
+    }
+
+    mutating func next() throws(PictureError) -> Block? {
+        guard let start = place else { return nil }
+        let kind: Kind
+        let end: Int
+        switch try bytes.byte(at: start) {
+        case 0x3B:
+            (kind, end) = (.end, start + 1)
+        case 0x21:
+            kind =
+                switch try bytes.byte(at: start + 1) {
+                case 0x01: .text
+                case 0xF9: .control
+                case 0xFE: .comment
+                case 0xFF: .application
+                default: .other
+                }
+            end = try endOfParts(from: start + 2)
+        case 0x2C:
+            kind = .image
+            end = try endOfParts(from: start + 11 + Self.colourTable(try bytes.byte(at: start + 9)))
+        default: throw .corrupt
+        }
+        place = kind == .end ? nil : end
+        return Block(kind: kind, whole: try bytes.part(from: start, to: end))
+    }
+
+    /// How long the colour table is that these flags announce.
+    private static func colourTable(_ flags: Int) -> Int {
+        flags & 0x80 == 0 ? 0 : 3 << (flags & 7 + 1)
+    }
+
+    private func endOfParts(from start: Int) throws(PictureError) -> Int {
+        var place = start
+        while true {
+            let length = try bytes.byte(at: place)
+            place += 1 + length
+            if length == 0 { return place }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+
+/// HEIC and AVIF (ISO/IEC 23008-12, MIAF), as far as header and metadata go.
+enum HEIF {
+    static func type(of bytes: Bytes) -> PictureType? {
+        guard (try? bytes.code(at: 4)) == "ftyp", let length = try? bytes.number(at: 0, bytes: 4),
+            let major = try? bytes.code(at: 8)
+        else { return nil }
+        switch major {
+        case "avif", "avis": return .avif
+        case "heic", "heix", "heim", "heis", "hevc", "hevx": return .heic
+        case "mif1", "msf1":
+            // The major brand names only the container.
+            let brands = stride(from: 16, to: min(length, 256), by: 4).compactMap { try? bytes.code(at: $0) }
+            return brands.contains("avif") || brands.contains("avis") ? .avif : .heic
+        default: return nil
+        }
+    }
+
+    static func header(of bytes: Bytes) throws(PictureError) -> PictureHeader {
+        guard let type = type(of: bytes) else { throw .unknown }
+        var header = PictureHeader(type: type)
+        let items = try HEIFItems(bytes)
+        var turn = 0
+        var mirror: Int?
+        for property in items.properties {
+            switch property.name {
+            case "ispe":
+                header.width = try property.body.number(at: 4, bytes: 4)
+                header.height = try property.body.number(at: 8, bytes: 4)
+            case "irot": turn = try property.body.byte(at: 0) & 3
+            case "imir": mirror = try property.body.byte(at: 0) & 1
+            case "colr":
+                if property.body.has("prof".utf8) || property.body.has("rICC".utf8) {
+                    header.profile = try property.body.part(from: 4).copy
+                }
+            default: break
+            }
+        }
+        guard header.width > 0, header.height > 0 else { throw .corrupt }
+        header.orientation = orientation(turn: turn, mirror: mirror)
+        header.hasAlpha = items.hasAlpha
+        header.frames = items.isSequence ? 2 : 1
+        return header
+    }
+
+    /// What `irot` (quarter turns against the clock) and then `imir` come to.
+    ///
+    /// They are the whole truth: the orientation in a HEIF file's Exif block says nothing.
+    private static func orientation(turn: Int, mirror: Int?) -> Int {
+        switch mirror {
+        case nil: [1, 8, 3, 6][turn]
+        case 0: [4, 5, 2, 7][turn]
+        default: [2, 7, 4, 5][turn]
+        }
+    }
+
+    /// The file with its metadata written over in place: lengths and offsets stay, and the compressed picture is not
+    /// touched.
+    static func cleaned(_ bytes: Bytes, _ header: PictureHeader) throws(PictureError) -> Data {
+        let items = try HEIFItems(bytes)
+        // A sequence has a second set of metadata, among its tracks.
+        guard !items.isSequence else { throw .unsupported }
+        let surplus = items.surplus
+        var file = bytes.copy
+        for item in surplus.metadata {
+            var filling = item.isExif ? emptyExif : emptyXMP
+            for extent in item.extents {
+                if filling.count > extent.count { filling = Data() }
+                filling.append(Data(repeating: item.isExif ? 0 : 0x20, count: extent.count - filling.count))
+                file.replaceSubrange(extent, with: filling)
+                filling = Data()
+            }
+        }
+        for box in surplus.boxes {
+            file.replaceSubrange(box.name, with: Data("free".utf8))
+            file.replaceSubrange(box.body, with: Data(count: box.body.count))
+        }
+        file = file.prefix(surplus.end)
+        // In a file that was made for it, metadata could stand where the file is described.
+        guard try Self.header(of: Bytes(file)) == header, try HEIFItems(Bytes(file)).surplus == surplus else {
+            throw .corrupt
+        }
+        return file
+    }
+
+    /// A TIFF block without entries, behind the offset at which it starts.
+    private static let emptyExif = Data("\0\0\0\0MM\0*\0\0\0\u{8}\0\0\0\0\0\0".utf8)
+    private static let emptyXMP = Data("<x:xmpmeta xmlns:x='adobe:ns:meta/'/>".utf8)
+}
+
+/// The boxes in a part of a file, one after the other; what is inside them is not looked at.
+struct HEIFBoxes {
+    struct Box {
+        let name: Code
+        /// Where the box starts and ends in the part.
+        let start: Int
+        let end: Int
+        let body: Bytes
+    }
+
+    private let bytes: Bytes
+    /// Where the next box starts.
+    private(set) var place: Int
+
+    init(_ bytes: Bytes, from place: Int = 0) {
+        self.bytes = bytes
+        self.place = place
+    }
+
+    mutating func next() throws(PictureError) -> Box? {
+        let start = place
+        guard bytes.hold(8, at: start) else { return nil }
+        var length = try bytes.number(at: start, bytes: 4)
+        var head = 8
+        if length == 1 {
+            length = try bytes.number(at: start + 8, bytes: 8)
+            head = 16
+        } else if length == 0 {
+            length = bytes.count - start
+        }
+        guard length >= head, bytes.hold(length, at: start) else { throw .corrupt }
+        place = start + length
+        return Box(
+            name: try bytes.code(at: start + 4), start: start, end: place,
+            body: try bytes.part(from: start + head, to: place))
+    }
+}

@@ -1,0 +1,180 @@
+/// What the `meta` box of a HEIF file says of its items (ISO/IEC 14496-12, 8.11; ISO/IEC 23008-12, 9.3).
+struct HEIFItems {
+    /// An item that is not a picture: Exif, XMP or the like.
+    struct Metadata: Hashable {
+        let isExif: Bool
+        /// Where it stands in the file.
+        fileprivate(set) var extents: [Range<Int>] = []
+    }
+
+    /// A box that holds neither the picture nor what is said of it.
+    struct Box: Hashable {
+        let name: Range<Int>
+        let body: Range<Int>
+    }
+
+    /// What of the file the picture does not need, by places in the file.
+    struct Surplus: Hashable {
+        fileprivate(set) var metadata: [Metadata] = []
+        fileprivate(set) var boxes: [Box] = []
+        /// Where the last box ends.
+        fileprivate(set) var end = 0
+    }
+
+    /// The properties of the picture that is shown.
+    private(set) var properties: [HEIFBoxes.Box] = []
+    private(set) var surplus = Surplus()
+    private(set) var hasAlpha = false
+    /// Whether the file has tracks, as moving pictures have.
+    private(set) var isSequence = false
+
+    private let bytes: Bytes
+    /// Where in the metadata an item is.
+    private var indices: [Int: Int] = [:]
+    private var written = 0
+
+    init(_ bytes: Bytes) throws(PictureError) {
+        self.bytes = bytes
+        var meta: HEIFBoxes.Box?
+        var boxes = HEIFBoxes(bytes)
+        while let box = try boxes.next() {
+            if box.name == "meta", meta == nil { meta = box }
+            if box.name == "moov" { isSequence = true }
+            if !["ftyp", "meta", "mdat"].contains(box.name) {
+                let name = box.start + 4..<box.start + 8
+                surplus.boxes.append(Box(name: name, body: box.end - box.body.count..<box.end))
+            }
+        }
+        surplus.end = boxes.place
+        guard let meta else { throw .corrupt }
+
+        // By name: the parts refer to each other, and stand in any order. Version and flags come before them.
+        var parts: [Code: HEIFBoxes.Box] = [:]
+        boxes = HEIFBoxes(meta.body, from: 4)
+        let wanted: Set<Code> = ["pitm", "iinf", "iloc", "iprp", "idat"]
+        while let box = try boxes.next() { if wanted.contains(box.name) { parts[box.name] = box } }
+        guard let primary = parts["pitm"], let names = parts["iinf"], let places = parts["iloc"],
+            let properties = parts["iprp"]
+        else { throw .corrupt }
+        try readNames(names.body)
+        // Where the item data box is in the file.
+        let dataBox = parts["idat"].map { meta.end - meta.body.count + $0.end - $0.body.count }
+        try readPlaces(places.body, dataBox: dataBox)
+        let isWide = try primary.body.byte(at: 0) != 0
+        try readProperties(properties.body, of: try primary.body.number(at: 4, bytes: isWide ? 4 : 2))
+    }
+
+    /// Finds the items that are metadata.
+    private mutating func readNames(_ body: Bytes) throws(PictureError) {
+        var entries = HEIFBoxes(body, from: try body.byte(at: 0) == 0 ? 6 : 8)
+        while let entry = try entries.next() {
+            guard entry.name == "infe" else { continue }
+            let version = try entry.body.byte(at: 0)
+            let isWide = version == 3
+            let item = try entry.body.number(at: 4, bytes: isWide ? 4 : 2)
+            // The older versions are for items with a media type: never pictures.
+            let kind: Code = version < 2 ? "mime" : try entry.body.code(at: isWide ? 10 : 8)
+            if ["Exif", "mime", "uri "].contains(kind) {
+                indices[item] = surplus.metadata.count
+                surplus.metadata.append(Metadata(isExif: kind == "Exif"))
+            }
+        }
+    }
+
+    /// Checks that every item lies in the file, and notes where the metadata is.
+    private mutating func readPlaces(_ body: Bytes, dataBox: Int?) throws(PictureError) {
+        let version = try body.byte(at: 0)
+        let sizes = try body.number(at: 4, bytes: 2)
+        let (offsetSize, lengthSize, baseSize) = (sizes >> 12, sizes >> 8 & 15, sizes >> 4 & 15)
+        let indexSize = version == 0 ? 0 : sizes & 15
+        let idSize = version == 2 ? 4 : 2
+        var place = 6
+        func next(_ bytes: Int) throws(PictureError) -> Int {
+            defer { place += bytes }
+            return try body.number(at: place, bytes: bytes)
+        }
+        // Entries can take no room at all: without a bound, a small file could announce billions.
+        var left = 65_536
+        for _ in 0..<(try next(idSize)) {
+            let item = try next(idSize)
+            let method = version == 0 ? 0 : try next(2) & 15
+            _ = try next(2)
+            let base = try next(baseSize)
+            for _ in 0..<(try next(2)) {
+                left -= 1
+                guard left >= 0 else { throw .unsupported }
+                _ = try next(indexSize)
+                let (offset, length) = (try next(offsetSize), try next(lengthSize))
+                try add(item, method, dataBox, base, offset, length)
+            }
+        }
+    }
+
+    private mutating func add(
+        _ item: Int, _ method: Int, _ dataBox: Int?, _ base: Int, _ offset: Int, _ length: Int
+    ) throws(PictureError) {
+        let index = indices[item]
+        // What is made of other items has no place of its own. Metadata is never made so, nor all of a file.
+        guard method < 2 else {
+            guard index == nil else { throw .unsupported }
+            return
+        }
+        guard let origin = method == 0 ? 0 : dataBox else { throw .corrupt }
+        let (sum, overflows) = base.addingReportingOverflow(offset)
+        guard !overflows, sum <= bytes.count - origin, bytes.hold(length, at: origin + sum) else { throw .corrupt }
+        guard let index else { return }
+        // Counted, so that a file can't ask to be written over and over.
+        written += length
+        guard length > 0, written <= bytes.count else { throw .unsupported }
+        surplus.metadata[index].extents.append(origin + sum..<origin + sum + length)
+    }
+
+    /// Reads what is said of the picture that is shown, and whether any other picture is somebody's transparency.
+    private mutating func readProperties(_ body: Bytes, of primary: Int) throws(PictureError) {
+        var all: [HEIFBoxes.Box] = []
+        var boxes = HEIFBoxes(body)
+        while let box = try boxes.next() {
+            guard box.name == "ipco" else { continue }
+            var inner = HEIFBoxes(box.body)
+            while all.count < 32_767, let property = try inner.next() { all.append(property) }
+        }
+        let isAlpha = all.map(\.isAlpha)
+        boxes = HEIFBoxes(body)
+        while let box = try boxes.next() {
+            guard box.name == "ipma" else { continue }
+            try Self.readLinks(box.body) { item, index in
+                guard all.indices.contains(index) else { return }
+                if isAlpha[index] { hasAlpha = true }
+                if item == primary, properties.count < 256 { properties.append(all[index]) }
+            }
+        }
+    }
+
+    /// Reads which item has which property.
+    private static func readLinks(
+        _ body: Bytes, each: (_ item: Int, _ index: Int) -> Void
+    ) throws(PictureError) {
+        let idSize = try body.byte(at: 0) == 0 ? 2 : 4
+        let indexSize = try body.byte(at: 3) & 1 + 1
+        var place = 8
+        for _ in 0..<(try body.number(at: 4, bytes: 4)) {
+            let item = try body.number(at: place, bytes: idSize)
+            let count = try body.byte(at: place + idSize)
+            place += idSize + 1
+            for _ in 0..<count {
+                each(item, try body.number(at: place, bytes: indexSize) & (indexSize == 2 ? 0x7FFF : 0x7F) - 1)
+                place += indexSize
+            }
+        }
+    }
+}
+
+extension HEIFBoxes.Box {
+    /// Whether this property makes a picture the transparency of another one.
+    fileprivate var isAlpha: Bool {
+        guard name == "auxC" else { return false }
+        return ["urn:mpeg:mpegB:cicp:systems:auxiliary:alpha", "urn:mpeg:hevc:2015:auxid:1"].contains {
+            body.has($0.utf8, at: 4)
+        }
+    }
+}

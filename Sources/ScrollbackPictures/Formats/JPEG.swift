@@ -1,0 +1,105 @@
+import Foundation
+
+/// JPEG (ISO/IEC 10918-1), segment by segment.
+enum JPEG {
+    static func header(of bytes: Bytes) throws(PictureError) -> PictureHeader {
+        var header = PictureHeader(type: .jpeg)
+        header.isComplete = false
+        var exif: Bytes?
+        var profile = ProfileParts()
+        var segments = JPEGSegments(bytes)
+        while let segment = try segments.next() {
+            switch segment.marker {
+            case 0xC0, 0xC1, 0xC2, 0xC9, 0xCA: try readFrame(segment.body, into: &header)
+            // Lossless and hierarchical.
+            case 0xC3, 0xC5...0xC7, 0xCB, 0xCD...0xCF: throw .unsupported
+            case 0xE1: if exif == nil, segment.body.has("Exif\0\0".utf8) { exif = segment.body }
+            case 0xE2: if segment.isProfile { try profile.add(segment.body) }
+            case 0xDA: header.scans += 1
+            case 0xD9: header.isComplete = true
+            default: break
+            }
+        }
+        guard header.width > 0, header.scans > 0 else { throw .corrupt }
+        if let exif { header.orientation = Exif.orientation(in: exif) }
+        header.profile = profile.joined
+        return header
+    }
+
+    private static func readFrame(_ body: Bytes, into header: inout PictureHeader) throws(PictureError) {
+        guard header.width == 0 else { throw .corrupt }
+        header.height = try body.number(at: 1, bytes: 2)
+        header.width = try body.number(at: 3, bytes: 2)
+        header.components = try body.byte(at: 5)
+        // 12 bits a sample, or lines that are counted only after they are there.
+        guard try body.byte(at: 0) == 8, [1, 3, 4].contains(header.components), header.width > 0, header.height > 0
+        else { throw .unsupported }
+    }
+
+    /// The segments that pixels and colours need, and an Exif segment that holds the orientation alone.
+    static func cleaned(_ bytes: Bytes, _ header: PictureHeader) throws(PictureError) -> Data {
+        var file = Data([0xFF, 0xD8])
+        var needsOrientation = header.orientation != 1
+        var segments = JPEGSegments(bytes)
+        while let segment = try segments.next() {
+            // JFIF must come first. The pixels of its preview are cut off.
+            if segment.marker == 0xE0 {
+                guard segment.isJFIF else { continue }
+                file.append(contentsOf: [0xFF, 0xE0, 0, 16])
+                try segment.body.part(at: 0, count: 12).write(to: &file)
+                file.append(0, bytes: 2)
+                continue
+            }
+            // Without Adobe's segment printing colours would turn over.
+            let isApplication = (0xE0...0xEF).contains(segment.marker)
+            guard segment.isProfile || segment.isAdobe || !isApplication && segment.marker != 0xFE else { continue }
+            if needsOrientation {
+                file.append(exif(orientation: header.orientation))
+                needsOrientation = false
+            }
+            segment.whole.write(to: &file)
+        }
+        return file
+    }
+
+    private static func exif(orientation: Int) -> Data {
+        let block = Data("Exif\0\0".utf8) + Exif.block(orientation: orientation)
+        var segment = Data([0xFF, 0xE1])
+        segment.append(UInt32(block.count + 2), bytes: 2)
+        return segment + block
+    }
+
+    /// A cleaned file with a colour profile, which must fit into one segment; the file must have none.
+    static func file(_ cleaned: Data, with profile: Data) -> Data {
+        guard profile.count <= 0xFFFF - 16 else { return cleaned }
+        let bytes = Bytes(cleaned)
+        let place = bytes.has([0xFF, 0xD8, 0xFF, 0xE0, 0, 16]) ? 20 : 2
+        var file = Data(cleaned.prefix(place))
+        file.append(contentsOf: [0xFF, 0xE2])
+        file.append(UInt32(profile.count + 16), bytes: 2)
+        file.append(contentsOf: "ICC_PROFILE\0".utf8)
+        file.append(contentsOf: [1, 1])
+        return file + profile + cleaned.dropFirst(place)
+    }
+}
+
+/// The parts of a profile, which may be spread over up to 255 segments (ICC.1, B.4).
+private struct ProfileParts {
+    private var parts: [Int: (of: Int, part: Bytes)] = [:]
+
+    mutating func add(_ body: Bytes) throws(PictureError) {
+        guard body.count > 14 else { return }
+        let number = try body.byte(at: 12)
+        if parts[number] == nil { parts[number] = (try body.byte(at: 13), try body.part(from: 14)) }
+    }
+
+    /// The profile; nothing when a part is missing.
+    var joined: Data {
+        var profile = Data()
+        for number in 0..<parts.count {
+            guard let (of, part) = parts[number + 1], of == parts.count else { return Data() }
+            part.write(to: &profile)
+        }
+        return profile
+    }
+}

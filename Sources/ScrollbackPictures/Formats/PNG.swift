@@ -1,0 +1,115 @@
+import Foundation
+
+/// PNG (W3C, third edition), chunk by chunk.
+enum PNG {
+    static func header(of bytes: Bytes) throws(PictureError) -> PictureHeader {
+        guard try bytes.number(at: 8, bytes: 4) == 13, try bytes.code(at: 12) == "IHDR" else { throw .corrupt }
+        var header = PictureHeader(type: .png)
+        header.width = try bytes.number(at: 16, bytes: 4)
+        header.height = try bytes.number(at: 20, bytes: 4)
+        header.hasAlpha = [4, 6].contains(try bytes.byte(at: 25))
+        let sizes = 1...Int(Int32.max)
+        guard sizes.contains(header.width), sizes.contains(header.height) else { throw .corrupt }
+        do throws(PictureError) {
+            try readChunks(of: bytes, into: &header)
+        } catch {
+            header.isComplete = false
+        }
+        return header
+    }
+
+    private static func readChunks(of bytes: Bytes, into header: inout PictureHeader) throws(PictureError) {
+        // Only the first profile is read, and none that comes too late.
+        var takesProfile = true
+        var isBeforePixels = true
+        var chunks = PNGChunks(bytes)
+        while let chunk = try chunks.next() {
+            switch chunk.name {
+            case "IDAT": isBeforePixels = false
+            case "tRNS": header.hasAlpha = true
+            case "eXIf": header.orientation = Exif.orientation(in: chunk.body)
+            case "acTL": if isBeforePixels { header.frames = max(1, try chunk.body.number(at: 0, bytes: 4)) }
+            case "iCCP":
+                if takesProfile, isBeforePixels { header.profile = (try? profile(in: chunk.body)) ?? Data() }
+                takesProfile = false
+            default: break
+            }
+        }
+    }
+
+    /// What a colour profile chunk holds: a name, how it is compressed, the profile.
+    private static func profile(in body: Bytes) throws(PictureError) -> Data {
+        guard let end = body.place(of: 0, from: 0), end < 80 else { throw .corrupt }
+        return try Inflater.inflate(try body.part(from: end + 2), atMost: 1 << 20)
+    }
+
+    /// The chunks that pixels, colours and animation need.
+    private static let kept: Set<Code> = [
+        "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "sRGB", "gAMA", "cHRM", "cICP", "mDCV", "cLLI", "sBIT", "bKGD", "hIST",
+        "pHYs", "acTL", "fcTL", "fdAT",
+    ]
+
+    static func cleaned(_ bytes: Bytes, _ header: PictureHeader) throws(PictureError) -> Data {
+        var file = Data()
+        try bytes.part(at: 0, count: 8).write(to: &file)
+        var needsOrientation = header.orientation != 1
+        var needsProfile = !header.profile.isEmpty
+        var chunks = PNGChunks(bytes)
+        while let chunk = try chunks.next() {
+            let isProfile = chunk.name == "iCCP" && needsProfile
+            if isProfile { needsProfile = false }
+            if kept.contains(chunk.name) || isProfile { chunk.whole.write(to: &file) }
+            if chunk.name == "IHDR", needsOrientation {
+                file.append(exif(orientation: header.orientation))
+                needsOrientation = false
+            }
+        }
+        return file
+    }
+
+    private static func exif(orientation: Int) -> Data {
+        let block = Exif.block(orientation: orientation)
+        var checked = Data("eXIf".utf8)
+        checked.append(block)
+        var chunk = Data()
+        chunk.append(UInt32(block.count), bytes: 4)
+        chunk.append(checked)
+        chunk.append(checksum(of: checked), bytes: 4)
+        return chunk
+    }
+
+    /// CRC-32 (annex D), bit by bit: it is taken of 30 bytes.
+    private static func checksum(of data: Data) -> UInt32 {
+        ~data.reduce(~0 as UInt32) { sum, byte in
+            (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
+        }
+    }
+}
+
+/// The chunks of a PNG file, up to its end chunk; a file without one throws at its end.
+private struct PNGChunks {
+    struct Chunk {
+        let name: Code
+        /// With its length, name and checksum.
+        let whole: Bytes
+        let body: Bytes
+    }
+
+    private let bytes: Bytes
+    private var place: Int? = 8
+
+    init(_ bytes: Bytes) {
+        self.bytes = bytes
+    }
+
+    mutating func next() throws(PictureError) -> Chunk? {
+        guard let start = place else { return nil }
+        let length = try bytes.number(at: start, bytes: 4)
+        let body = try bytes.part(at: start + 8, count: length)
+        let end = start + 8 + length
+        guard bytes.hold(4, at: end) else { throw .corrupt }
+        let name = try bytes.code(at: start + 4)
+        place = name == "IEND" ? nil : end + 4
+        return Chunk(name: name, whole: try bytes.part(from: start, to: end + 4), body: body)
+    }
+}

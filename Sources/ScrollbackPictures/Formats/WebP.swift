@@ -1,0 +1,124 @@
+import Foundation
+
+/// WebP (RFC 9649), chunk by chunk.
+enum WebP {
+    static func header(of bytes: Bytes) throws(PictureError) -> PictureHeader {
+        var header = PictureHeader(type: .webp)
+        let isExtended = try bytes.code(at: 12) == "VP8X"
+        let body = try bytes.part(from: 20)
+        if isExtended {
+            header.hasAlpha = try body.byte(at: 0) & 0x10 != 0
+            header.width = try body.number(at: 4, bytes: 3, littleEndian: true) + 1
+            header.height = try body.number(at: 7, bytes: 3, littleEndian: true) + 1
+        } else {
+            let picture = try picture(try bytes.code(at: 12), body)
+            (header.width, header.height, header.hasAlpha) = (picture.width, picture.height, picture.hasAlpha)
+        }
+        guard header.width > 0, header.height > 0 else { throw .corrupt }
+        do throws(PictureError) {
+            try readChunks(of: bytes, isExtended: isExtended, into: &header)
+        } catch {
+            header.isComplete = false
+        }
+        return header
+    }
+
+    private static func readChunks(
+        of bytes: Bytes, isExtended: Bool, into header: inout PictureHeader
+    ) throws(PictureError) {
+        var frames = 0
+        var isThere = false
+        var chunks = try WebPChunks(bytes)
+        while let chunk = try chunks.next() {
+            switch chunk.name {
+            case "ANMF": frames += 1
+            case "EXIF": if isExtended { header.orientation = Exif.orientation(in: chunk.body) }
+            case "ICCP": if isExtended { header.profile = chunk.body.copy }
+            case "VP8 ", "VP8L":
+                // A still picture fills its canvas.
+                let picture = try picture(chunk.name, chunk.body)
+                guard picture.width == header.width, picture.height == header.height else { throw .corrupt }
+                isThere = true
+            default: break
+            }
+        }
+        header.frames = max(1, frames)
+        guard isThere || frames > 0 else { throw .corrupt }
+    }
+
+    /// What the compressed picture itself says (RFC 6386, 9.1; RFC 9649, 3.4).
+    private static func picture(
+        _ name: Code, _ body: Bytes
+    ) throws(PictureError) -> (width: Int, height: Int, hasAlpha: Bool) {
+        switch name {
+        case "VP8 ":
+            guard body.has([0x9D, 0x01, 0x2A], at: 3) else { throw .corrupt }
+            let width = try body.number(at: 6, bytes: 2, littleEndian: true) & 0x3FFF
+            return (width, try body.number(at: 8, bytes: 2, littleEndian: true) & 0x3FFF, false)
+        case "VP8L":
+            guard try body.byte(at: 0) == 0x2F else { throw .corrupt }
+            let width = try body.number(at: 1, bytes: 2, littleEndian: true)
+            let rest = try body.number(at: 2, bytes: 3, littleEndian: true)
+            return (width & 0x3FFF + 1, rest >> 6 & 0x3FFF + 1, rest >> 20 & 1 == 1)
+        default: throw .corrupt
+        }
+    }
+
+    /// The chunks that pixels, colours and animation need, with flags and length made to fit.
+    static func cleaned(_ bytes: Bytes, _ header: PictureHeader) throws(PictureError) -> Data {
+        var file = Data("RIFF\0\0\0\0WEBP".utf8)
+        var isExtended = false
+        var chunks = try WebPChunks(bytes)
+        while let chunk = try chunks.next() {
+            switch chunk.name {
+            case "VP8X":
+                guard !isExtended else { throw .corrupt }
+                isExtended = true
+                // Bit 2: XMP, bit 3: Exif.
+                let flags = UInt8(try chunk.body.byte(at: 0)) & ~0x0C | (header.orientation == 1 ? 0 : 0x08)
+                let rest = try chunk.body.part(at: 1, count: 9).copy
+                append(chunk.name, Bytes(Data([flags]) + rest), to: &file)
+            case "VP8 ", "VP8L", "ALPH", "ANIM", "ANMF", "ICCP": append(chunk.name, chunk.body, to: &file)
+            default: break
+            }
+        }
+        if header.orientation != 1 {
+            append("EXIF", Bytes(Exif.block(orientation: header.orientation)), to: &file)
+        }
+        var length = Data()
+        length.append(UInt32(file.count - 8), bytes: 4, littleEndian: true)
+        file.replaceSubrange(4..<8, with: length)
+        return file
+    }
+
+    private static func append(_ name: Code, _ body: Bytes, to file: inout Data) {
+        file.append(name)
+        file.append(UInt32(body.count), bytes: 4, littleEndian: true)
+        body.write(to: &file)
+        if body.count % 2 == 1 { file.append(0) }
+    }
+}
+
+/// The chunks of a WebP file, up to the length that it names; a file that is shorter throws.
+private struct WebPChunks {
+    struct Chunk {
+        let name: Code
+        let body: Bytes
+    }
+
+    private let bytes: Bytes
+    private var place = 12
+
+    init(_ bytes: Bytes) throws(PictureError) {
+        let length = try bytes.number(at: 4, bytes: 4, littleEndian: true)
+        self.bytes = try bytes.part(from: 0, to: 8 + length)
+    }
+
+    mutating func next() throws(PictureError) -> Chunk? {
+        guard bytes.hold(8, at: place) else { return nil }
+        let length = try bytes.number(at: place + 4, bytes: 4, littleEndian: true)
+        let chunk = Chunk(name: try bytes.code(at: place), body: try bytes.part(at: place + 8, count: length))
+        place += 8 + length + length % 2
+        return chunk
+    }
+}
