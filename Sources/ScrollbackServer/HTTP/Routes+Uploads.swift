@@ -131,7 +131,7 @@ extension Route {
                 }
                 await transfer.end()
                 let media = try await scope.read { try $0.file(of: row) }
-                return Receiving.done(media, row, fields, engine)
+                return Receiving.done(media, row, fields, nil, engine)
             }
             if isEnd, let length = request.length { try await transfer.setLength(offset + length) }
             if fields.version == 6, let length = fields.length { try await transfer.setLength(length) }

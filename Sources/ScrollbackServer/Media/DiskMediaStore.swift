@@ -46,7 +46,7 @@ final class DiskMediaStore: MediaStore {
             let isNew = try directory.makeFolder(directory.folder(of: blob))
             let file = directory.url(of: blob)
             let partial = file.appendingPathExtension("new")
-            do {
+            do throws(ChatError) {
                 try DurableFile.write(Data(bytes), to: partial)
             } catch {
                 unlink(partial.path)

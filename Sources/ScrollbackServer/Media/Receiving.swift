@@ -94,7 +94,7 @@ struct Receiving: Sendable {
 
     /// The answer that ends an upload, and is given again to who lost it.
     static func done(
-        _ media: MediaRow, _ row: UploadRow, _ fields: UploadFields, _ location: String? = nil, _ engine: Engine
+        _ media: MediaRow, _ row: UploadRow, _ fields: UploadFields, _ location: String?, _ engine: Engine
     ) -> Response {
         var response = respond(.created) { media.writeMembers(to: &$0) }
         guard fields.version != nil else { return response }
