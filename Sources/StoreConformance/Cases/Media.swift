@@ -39,8 +39,9 @@ extension StoreConformance {
         },
         Case("Who refers to a file is found by file, by conversation and by place") { store in
             let (a, b) = (MediaRow.sample(1).id, MediaRow.sample(2).id)
-            let uses = [(a, 3, 5), (a, 3, 9), (b, 3, 5), (a, 8, 1)].map { media, conversation, seq in
-                MediaUseRow(media: media, conversation: conversation, seq: Seq(seq))
+            let places: [(MediaID, Int64, Seq)] = [(a, 3, 5), (a, 3, 9), (b, 3, 5), (a, 8, 1)]
+            let uses = places.map { media, conversation, seq in
+                MediaUseRow(media: media, conversation: conversation, seq: seq)
             }
             try store.change { store in
                 for use in uses + uses { try store.insert(use) }
@@ -85,12 +86,8 @@ extension StoreConformance {
         },
         Case("An upload comes back as it was put, and is found by its owner and its age") { store in
             let time = Date(timeIntervalSince1970: 1_700_000_000.25)
-            var rows = (0..<4).map { index in
-                UploadRow(
-                    owner: index == 3 ? "bob" : "alice", conversation: .direct(between: "alice", and: "bob"),
-                    type: .voice, name: index == 0 ? nil : "n\(index)", length: index == 1 ? nil : 1 << 40,
-                    expected: index == 2 ? .sample(3) : nil, touchedAt: time.addingTimeInterval(Double(index)))
-            }
+            var rows = (0..<4).map { UploadRow.sample($0, touchedAt: time.addingTimeInterval(Double($0))) }
+            rows[3].owner = "bob"
             try store.change { [rows] store in
                 for row in rows { try store.put(row) }
             }
@@ -140,6 +137,16 @@ extension StoreConformance {
 
 extension BlobID {
     static func sample(_ number: Int) -> BlobID { BlobID(of: Array("\(number)".utf8)) }
+}
+
+extension UploadRow {
+    static func sample(_ number: Int, touchedAt: Date) -> UploadRow {
+        let length: Int64? = number == 1 ? nil : 1 << 40
+        return UploadRow(
+            owner: "alice", conversation: .direct(between: "alice", and: "bob"), type: .voice,
+            name: number == 0 ? nil : "n\(number)", length: length, expected: number == 2 ? .sample(3) : nil,
+            touchedAt: touchedAt)
+    }
 }
 
 extension MediaRow {
