@@ -54,16 +54,13 @@ extension Engine {
             throw ChatError(.invalidMedia, "a thumbnail must be a JPEG, PNG, WebP or GIF picture")
         }
         let blob = BlobID(of: bytes)
-        await pins.pin(blob)
-        defer { pins.unpin(blob) }
         // Before anything is written: whether it is theirs.
         try checkOwner(of: id, caller)
-        try await media.put(bytes, as: blob)
         let thumbnail = MediaRow.Thumbnail(
             blob: blob, size: Int64(bytes.count), mediaType: facts.mediaType, pixels: pixels)
-        let old: BlobID?
-        do {
-            old = try await submit { [self] transaction in
+        let old = try await pinning(blob) { () throws(ChatError) in
+            try await media.put(bytes, as: blob)
+            return try await submit { [self] transaction -> BlobID? in
                 try checkOwner(of: id, caller, in: transaction.store)
                 guard var row = try transaction.store.media(id) else { throw unknownMedia }
                 let old = row.thumbnail?.blob
@@ -71,12 +68,6 @@ extension Engine {
                 try transaction.store.put(row)
                 return old == blob ? nil : old
             }
-        } catch {
-            // Somebody else's it may be as well.
-            pins.unpin(blob)
-            try? await removeIfUnused(blob)
-            await pins.pin(blob)
-            throw error
         }
         if let old { try? await removeIfUnused(old) }
         return thumbnail

@@ -68,6 +68,22 @@ extension Engine {
         return removed
     }
 
+    /// Keeps bytes from being removed until they have their row; where they get none they go.
+    func pinning<Answer>(
+        _ blob: BlobID, _ body: () async throws(ChatError) -> Answer
+    ) async throws(ChatError) -> Answer {
+        await pins.pin(blob)
+        do throws(ChatError) {
+            let answer = try await body()
+            pins.unpin(blob)
+            return answer
+        } catch {
+            pins.unpin(blob)
+            try? await removeIfUnused(blob)
+            throw error
+        }
+    }
+
     /// Removes bytes that no row names.
     func removeIfUnused(_ blob: BlobID) async throws(ChatError) {
         guard pins.beginRemoval(of: blob) else { return }

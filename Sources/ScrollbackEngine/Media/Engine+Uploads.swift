@@ -5,6 +5,8 @@ package import ScrollbackModel
 package struct UploadRequest: Sendable {
     /// Where it is to be sent.
     package var conversation: ConversationID
+    /// The id the file is to have, if its device gave it one: the same id again is the same file.
+    package var media: MediaID?
     /// The type of message it is for.
     package var type: MessageType
     package var name: String?
@@ -15,18 +17,26 @@ package struct UploadRequest: Sendable {
 
     /// - Throws: `invalid-parameter` naming what is wrong.
     package init(
-        conversation: ConversationID, type: MessageType = .file, name: String? = nil, length: Int64? = nil,
+        conversation: ConversationID, media: MediaID? = nil, type: MessageType = .file, name: String? = nil, length: Int64? = nil,
         expected: BlobID? = nil
     ) throws(ChatError) {
         guard type.isMedia else {
             throw .invalidParameter("type", "must be image, gif, file, voice or video")
         }
         self.conversation = conversation
+        self.media = media
         self.type = type
         self.name = try name.map { (name) throws(ChatError) in try Media.name(name) }
         self.length = length
         self.expected = expected
     }
+}
+
+/// What became of a wish to upload.
+package enum UploadBeginning: Sendable {
+    case upload(UploadRow)
+    /// The file is there already, from an upload whose answer was lost.
+    case file(MediaRow)
 }
 
 extension Engine {
@@ -35,23 +45,26 @@ extension Engine {
 
     /// Begins an upload; ``transfer(_:by:interrupt:)`` takes its bytes.
     ///
-    /// - Throws: `media-too-large` for a length beyond the limit, `rate-limited` for too many that are under way, and what
-    ///   sending to the conversation throws.
-    package func beginUpload(_ request: UploadRequest, by caller: Caller) async throws(ChatError) -> UploadRow {
+    /// - Throws: `media-too-large` for a length beyond the limit, `rate-limited` for too many that are under way, `conflict`
+    ///   for an id that somebody else's file has, and what sending to the conversation throws.
+    package func beginUpload(
+        _ request: UploadRequest, by caller: Caller
+    ) async throws(ChatError) -> UploadBeginning {
         let settings = settings
         if let length = request.length { try settings.mediaLimits.check(length, for: request.type) }
         let row = UploadRow(
-            owner: caller.user, conversation: request.conversation.log.absolute(for: caller.user), type: request.type,
+            media: request.media ?? MediaID(UUID()), owner: caller.user, conversation: request.conversation.log.absolute(for: caller.user), type: request.type,
             name: request.name, length: request.length, expected: request.expected, touchedAt: clock())
         return try await submit { [permissions] transaction in
             _ = try transaction.checkSending(to: row.conversation, by: caller, permissions: permissions)
+            if let file = try transaction.file(row.media, ownedBy: caller.user) { return .file(file) }
             guard try transaction.store.openUploads(of: caller.user) < settings.openUploads else {
                 throw ChatError(
                     .rateLimited, "\(settings.openUploads) uploads are under way: finish or delete one first",
                     limit: settings.openUploads, retryAfter: 60)
             }
             try transaction.store.put(row)
-            return row
+            return .upload(row)
         }
     }
 
@@ -101,7 +114,11 @@ extension Engine {
     ) async throws(ChatError) -> MediaRow {
         var request = request
         request.length = Int64(bytes.count)
-        let row = try await beginUpload(request, by: caller)
+        let row: UploadRow
+        switch try await beginUpload(request, by: caller) {
+        case .file(let file): return file
+        case .upload(let begun): row = begun
+        }
         let transfer = try await transfer(row.id, by: caller.user, interrupt: {})
         do {
             try await transfer.append(bytes)

@@ -10,7 +10,7 @@ extension Transaction {
         of content: MessageContent, by sender: Caller, limits: MediaLimits, permissions: Permissions,
         known: Set<MediaID> = []
     ) throws -> [MediaID] {
-        guard MessageContent.mayHaveFiles(content.type), case let files = content.files, !files.isEmpty else { return [] }
+        guard MessageContent.mayHaveFiles(content.type), case let files = content.fileReferences, !files.isEmpty else { return [] }
         try flush()
         var ids: [MediaID] = []
         for file in files {
@@ -77,6 +77,19 @@ extension Transaction {
             try drop(MediaUseRow(media: id, conversation: number, seq: message.seq))
         }
     }
+}
+
+extension Transaction {
+    /// The file that has an id already.
+    ///
+    /// - Throws: `conflict` where it is somebody else's.
+    func file(_ id: MediaID, ownedBy user: UserID) throws -> MediaRow? {
+        guard let row = try store.media(id) else { return nil }
+        guard row.owner == user else { throw Self.takenID }
+        return row
+    }
+
+    static var takenID: ChatError { ChatError(.conflict, "the id is another file's already", parameter: "id") }
 }
 
 /// How large files may be.

@@ -109,9 +109,6 @@ package actor Transfer {
             throw ChatError(
                 .invalidMedia, "the file's SHA-256 is not what was said: it changed on its way", parameter: "Repr-Digest")
         }
-        await engine.pins.pin(blob)
-        defer { engine.pins.unpin(blob) }
-        try await file.keep(as: blob)
         var media = MediaRow(
             id: row.media, owner: row.owner, conversation: row.conversation, type: type, name: row.name,
             mediaType: facts.mediaType, size: count, blob: blob, createdAt: engine.clock())
@@ -120,10 +117,11 @@ package actor Transfer {
         done.state = .done
         done.length = count
         done.touchedAt = engine.clock()
-        try await engine.submit { [engine, media, done] transaction in
-            _ = try transaction.checkSending(to: media.conversation, by: caller, permissions: engine.permissions)
-            try transaction.store.put(media)
-            if keepsAnswer { try transaction.store.put(done) } else { try transaction.store.remove(done.id) }
+        let wanted = media
+        let finished = done
+        media = try await engine.pinning(blob) { [engine] () throws(ChatError) in
+            try await file.keep(as: blob)
+            return try await engine.submit { try Self.store(wanted, finished, keepsAnswer, caller, engine, in: $0) }
         }
         row = done
         engine.mediaCounts.files.wrappingAdd(1, ordering: .relaxed)
@@ -132,6 +130,19 @@ package actor Transfer {
         // What is left there after a crash is found by the next search for remains.
         try? await engine.media.remove(row.id)
         return media
+    }
+
+    private static func store(
+        _ media: MediaRow, _ done: UploadRow, _ keepsAnswer: Bool, _ caller: Caller, _ engine: Engine,
+        in transaction: Transaction
+    ) throws -> MediaRow {
+        _ = try transaction.checkSending(to: media.conversation, by: caller, permissions: engine.permissions)
+        let known = try transaction.file(media.id, ownedBy: media.owner)
+        // Of two uploads of one file the first made it; it may have a thumbnail and be sent by now.
+        if let known, known.blob != media.blob { throw Transaction.takenID }
+        if known == nil { try transaction.store.put(media) }
+        if keepsAnswer { try transaction.store.put(done) } else { try transaction.store.remove(done.id) }
+        return known ?? media
     }
 
     private static func wrongLength(_ said: Int64, _ found: Int64) -> ChatError {

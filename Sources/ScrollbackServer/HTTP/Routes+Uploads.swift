@@ -72,7 +72,7 @@ extension Route {
     ) async throws(ChatError) -> Response {
         let engine = scope.engine
         let caller = try await scope.caller(request)
-        var wanted = try UploadRequest(try scope.query(request), request.headers)
+        var wanted = try UploadRequest(try scope.query(request, plusIsSpace: false), request.headers)
         if fields.isResumable, fields.offset != nil {
             throw ChatError(.malformed, "a new upload has no offset", parameter: "Upload-Offset")
         }
@@ -84,7 +84,13 @@ extension Route {
                 .malformed, "Upload-Length is \(said), and the body has \(length) bytes", parameter: "Upload-Length")
         }
         wanted.length = said ?? length
-        let row = try await engine.beginUpload(wanted, by: caller)
+        let row: UploadRow
+        switch try await engine.beginUpload(wanted, by: caller) {
+        case .upload(let begun): row = begun
+        case .file(let file):
+            if request.length.map({ $0 > Exchange.smallRest }) ?? true { Exchange.current?.abandonBody() }
+            return respond(.ok) { file.writeMembers(to: &$0) }
+        }
         let exchange = Exchange.current
         let isResumable = fields.isResumable
         let transfer = try await engine.transfer(row.id, by: caller.user) {
@@ -165,7 +171,7 @@ extension Route {
 }
 
 extension UploadRequest {
-    /// `conversation`, `type` and `name`, each at most once.
+    /// `conversation`, `type`, `name` and `id`, each at most once.
     fileprivate init(_ query: [String: [String]], _ headers: HTTPFields) throws(ChatError) {
         func one(_ name: String) throws(ChatError) -> String? {
             guard let given = query[name] else { return nil }
@@ -177,6 +183,7 @@ extension UploadRequest {
         }
         try self.init(
             conversation: try ConversationID(conversation),
+            media: try one("id").map { (id) throws(ChatError) in try MediaID(id, parameter: "id") },
             type: try one("type").map { (name) throws(ChatError) in try MessageType(name) } ?? .file,
             name: try one("name"), expected: headers[.reprDigest].flatMap { Self.sha256(in: $0) })
     }

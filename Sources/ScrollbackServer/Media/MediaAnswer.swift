@@ -122,14 +122,15 @@ enum ByteRange: Equatable {
     init(_ header: String?, of size: Int64) {
         self = .whole
         guard let header, header.lowercased().hasPrefix("bytes="), case let spec = header.dropFirst(6),
-            !spec.contains(","), let dash = spec.firstIndex(of: "-")
+            // Nothing is no part of an empty file: it is given whole.
+            size > 0, !spec.contains(","), let dash = spec.firstIndex(of: "-")
         else { return }
         let (before, after) = (spec[..<dash], spec[spec.index(after: dash)...])
         guard let first = Self.number(before), let last = Self.number(after) else { return }
         switch (first, last) {
         case (nil, nil): return
         case (nil, let count?):
-            self = count > 0 && size > 0 ? .part(max(0, size - count)...size - 1) : .unsatisfiable
+            self = count > 0 ? .part(max(0, size - count)...size - 1) : .unsatisfiable
         case (let first?, let last):
             if let last, last < first { return }
             self = first < size ? .part(first...min(last ?? size - 1, size - 1)) : .unsatisfiable

@@ -6,7 +6,7 @@ import Testing
 struct UploadTests {
     private static let file = SampleFile.noise(3_000_000)
 
-    @Test("A whole file comes in one request, with every version of resumable uploads and with none", .rows(75, 109))
+    @Test("A whole file comes in one request, with every version of resumable uploads and with none", .rows(109))
     func whole() async throws {
         let world = try await MediaServer()
         for version in [nil, 3, 4, 5, 6, 7, 99] {
@@ -230,5 +230,19 @@ struct UploadTests {
         let offset = try #require(try await world.offset(of: upload, 6))
         #expect(offset > 1_700_000)
         #expect(try await world.append(Array(Self.file[offset...]), to: upload, at: offset, 6).status == 201)
+    }
+
+    @Test("A file has the id its device gave it, and is uploaded once by it")
+    func ownID() async throws {
+        let world = try await MediaServer()
+        let id = UUID().uuidString.lowercased()
+        let path = MediaServer.path(name: "a+b.txt") + "&id=\(id)"
+        let first = try await world.alice.call("POST", path, bytes: SampleFile.text, type: nil)
+        #expect(first.status == 201 && first.json.string("media") == id && first.json.string("name") == "a+b.txt")
+        let again = try await world.alice.call(
+            "POST", path, bytes: [], type: nil, headers: MediaServer.fields(6, isEnd: false))
+        #expect(again.status == 200 && again.text == first.text && again.headers["location"] == nil)
+        #expect(try await world.bob.call("POST", path, bytes: [1], type: nil).status == 409)
+        #expect(try await world.file(id, by: world.alice).bytes == SampleFile.text)
     }
 }

@@ -72,7 +72,7 @@ struct MediaTidyTests {
         let request = try UploadRequest(conversation: group)
         var rows: [UploadRow] = []
         for _ in 0..<3 {
-            let row = try await world.engine.beginUpload(request, by: Caller(user: "alice"))
+            let row = try await world.begin(request, by: "alice")
             let transfer = try await world.engine.transfer(row.id, by: "alice", interrupt: {})
             try await transfer.append(SampleFile.text)
             await transfer.end()
@@ -104,7 +104,7 @@ struct MediaTidyTests {
 
     @Test("Another request for an upload ends the one that has it, and goes on where that came to")
     func takeover() async throws {
-        let row = try await world.engine.beginUpload(try UploadRequest(conversation: group), by: Caller(user: "alice"))
+        let row = try await world.begin(try UploadRequest(conversation: group), by: "alice")
         let (interrupts, interrupt) = AsyncStream.makeStream(of: Void.self)
         let first = try await world.engine.transfer(row.id, by: "alice") { interrupt.yield() }
         try await first.append(SampleFile.text)

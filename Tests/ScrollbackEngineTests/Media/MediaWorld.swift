@@ -13,6 +13,13 @@ extension World {
             bytes, UploadRequest(conversation: id, type: type, name: name), by: Caller(user: user))
     }
 
+    func begin(_ request: UploadRequest, by user: UserID) async throws -> UploadRow {
+        guard case .upload(let row) = try await engine.beginUpload(request, by: Caller(user: user)) else {
+            throw ChatError(.conflict, "the file is there already")
+        }
+        return row
+    }
+
     func submission(of row: MediaRow, type: MessageType? = nil, id: MessageID? = nil) throws -> Submission {
         try submission(type ?? row.type, #"{"media":"\#(row.id)"}"#, id: id)
     }

@@ -15,12 +15,12 @@ extension MessageContent {
     /// The files on this server that it refers to, each once.
     ///
     /// A text is not looked at: only what is a file, quotes a message, or is an app's own content with a list `files`.
-    var files: [FileReference] {
+    var fileReferences: [FileReference] {
         switch type {
         case _ where type.isMedia: return fileReference.map { [$0] } ?? []
         case .reference:
             guard let quoted = quote?.content, quoted.type != .reference else { return [] }
-            return quoted.files.map { file in
+            return quoted.fileReferences.map { file in
                 var file = file
                 file.isQuoted = true
                 return file
@@ -30,7 +30,7 @@ extension MessageContent {
         }
     }
 
-    /// Whether ``files`` may have any, by the type alone.
+    /// Whether ``fileReferences`` may have any, by the type alone.
     static func mayHaveFiles(_ type: MessageType) -> Bool { type.isMedia || type == .reference || type.isCustom }
 
     private var fileReference: FileReference? {
@@ -38,21 +38,17 @@ extension MessageContent {
         return FileReference(id: id, type: type, size: media.size, mediaType: media.mediaType)
     }
 
-    /// A member `files` that is a list of ids; what else an app calls by that name is its own.
+    /// The ids in a member `files` that is a list; what else an app puts there, or calls by that name, is its own.
     private var listedFiles: [FileReference] {
         guard json.text.utf8.count >= 50, json.text.contains(#""files""#) else { return [] }
         var ids: [MediaID] = []
         var reader = JSONReader(json.text, field: "content")
-        do {
-            try reader.object { (member, value) throws(ChatError) in
-                guard member == "files" else { return try value.skip() }
-                try value.array { (element) throws(ChatError) in
-                    let id = try MediaID(try element.string())
-                    if !ids.contains(id) { ids.append(id) }
-                }
+        try? reader.object { (member, value) throws(ChatError) in
+            guard member == "files" else { return try value.skip() }
+            try value.array { (element) throws(ChatError) in
+                var text = JSONReader(try element.raw().text)
+                if let id = try? MediaID(try text.string()), !ids.contains(id) { ids.append(id) }
             }
-        } catch {
-            return []
         }
         return ids.map { FileReference(id: $0) }
     }
