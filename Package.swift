@@ -43,6 +43,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "ScrollbackModel", swiftSettings: strict),
+        .target(name: "ScrollbackPictures", swiftSettings: strict),
         .target(name: "ScrollbackWire", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(name: "ScrollbackSync", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(
@@ -54,7 +55,6 @@ let package = Package(
             dependencies: ["ScrollbackModel", "ScrollbackWords", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .systemLibrary(name: "CGD", providers: [.apt(["libgd-dev"])]),
-        .target(name: "ScrollbackPictures", swiftSettings: strict),
         .target(name: "ScrollbackPictureScaling", dependencies: ["ScrollbackPictures", gd], swiftSettings: strict),
         .target(
             name: "Scrollback",
@@ -77,7 +77,7 @@ let package = Package(
         .target(
             name: "ScrollbackEngine",
             dependencies: [
-                "ScrollbackModel", "ScrollbackWire", "ScrollbackWords",
+                "ScrollbackModel", "ScrollbackPictures", "ScrollbackWire", "ScrollbackWords",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],

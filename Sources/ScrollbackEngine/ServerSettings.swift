@@ -16,6 +16,15 @@ package struct ServerSettings: Hashable, Sendable {
     /// Whether a message that was recalled or deleted is taken off the unread counts of who has not read it.
     package var recallLowersUnread: Bool
 
+    /// The most bytes of a GIF, and of any other file.
+    package var mediaLimits = MediaLimits(gifBytes: 2 << 20, fileBytes: 100 << 20)
+    /// The most bytes of a file's thumbnail.
+    package var thumbnailBytes = 64 << 10
+    /// How many uploads a user may have under way.
+    package var openUploads = 50
+    /// How long files are kept, whoever refers to them.
+    package var mediaRetention = RetentionPolicy.days(180)
+
     package init(
         retention: RetentionPolicy = .forever, countWindowDays: Int? = 30, allowsHistory: Bool = true,
         allowsHistoryDelete: Bool = true, recallLowersUnread: Bool = true
@@ -35,7 +44,21 @@ package struct ServerSettings: Hashable, Sendable {
                 "countWindowDays", "must be in 1...\(RetentionPolicy.maximumDays), or null",
                 limit: RetentionPolicy.maximumDays)
         }
+        try Self.check(mediaLimits.gifBytes, "gifBytes", in: 1...Self.largestFile)
+        try Self.check(mediaLimits.fileBytes, "fileBytes", in: 1...Self.largestFile)
+        try Self.check(thumbnailBytes, "thumbnailBytes", in: 1...1 << 20)
+        try Self.check(openUploads, "openUploads", in: 1...10_000)
+        _ = try mediaRetention.validated("mediaRetentionDays")
         return self
+    }
+
+    /// A tebibyte.
+    private static let largestFile = 1 << 40
+
+    private static func check(_ value: Int, _ name: String, in range: ClosedRange<Int>) throws(ChatError) {
+        guard range.contains(value) else {
+            throw .invalidParameter(name, "must be in \(range)", limit: range.upperBound)
+        }
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
@@ -46,6 +69,12 @@ package struct ServerSettings: Hashable, Sendable {
         writer.field("allowsHistory", allowsHistory)
         writer.field("allowsHistoryDelete", allowsHistoryDelete)
         writer.field("recallLowersUnread", recallLowersUnread)
+        writer.field("gifBytes", mediaLimits.gifBytes)
+        writer.field("fileBytes", mediaLimits.fileBytes)
+        writer.field("thumbnailBytes", thumbnailBytes)
+        writer.field("openUploads", openUploads)
+        writer.key("mediaRetentionDays")
+        mediaRetention.write(to: &writer)
     }
 
     /// Takes over one member.
@@ -54,10 +83,15 @@ package struct ServerSettings: Hashable, Sendable {
     package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
         switch name {
         case "retentionDays": retention = try RetentionPolicy(from: &value)
-        case "countWindowDays": countWindowDays = try value.null() ? nil : value.days("countWindowDays")
+        case "countWindowDays": countWindowDays = try value.null() ? nil : value.number("countWindowDays")
         case "allowsHistory": allowsHistory = try value.bool()
         case "allowsHistoryDelete": allowsHistoryDelete = try value.bool()
         case "recallLowersUnread": recallLowersUnread = try value.bool()
+        case "gifBytes": mediaLimits.gifBytes = try value.number("gifBytes")
+        case "fileBytes": mediaLimits.fileBytes = try value.number("fileBytes")
+        case "thumbnailBytes": thumbnailBytes = try value.number("thumbnailBytes")
+        case "openUploads": openUploads = try value.number("openUploads")
+        case "mediaRetentionDays": mediaRetention = try RetentionPolicy(from: &value, "mediaRetentionDays")
         default: return false
         }
         return true
@@ -73,28 +107,37 @@ extension RetentionPolicy {
     }
 
     /// A number of days, or `"forever"`.
-    package init(from reader: inout JSONReader) throws(ChatError) {
+    package init(from reader: inout JSONReader, _ parameter: String = "retentionDays") throws(ChatError) {
         if reader.nextIsString {
             guard try reader.string() == "forever" else {
-                throw .invalidParameter("retentionDays", "must be a number of days, or \"forever\"")
+                throw .invalidParameter(parameter, "must be a number of days, or \"forever\"")
             }
             self = .forever
         } else {
-            self = try RetentionPolicy.days(reader.days("retentionDays")).validated()
+            self = try RetentionPolicy.days(reader.number(parameter)).validated(parameter)
         }
     }
 }
 
 extension JSONReader {
-    fileprivate mutating func days(_ parameter: String) throws(ChatError) -> Int {
-        guard let days = Int(exactly: try integer()) else { throw .invalidParameter(parameter, "must be in range") }
-        return days
+    fileprivate mutating func number(_ parameter: String) throws(ChatError) -> Int {
+        guard let number = Int(exactly: try integer()) else { throw .invalidParameter(parameter, "must be in range") }
+        return number
+    }
+}
+
+/// What is set now, for the log too.
+final class SharedSettings: Sendable {
+    let value: Mutex<ServerSettings>
+
+    init(_ settings: ServerSettings) {
+        value = Mutex(settings)
     }
 }
 
 extension Engine {
     /// What is set now.
-    package var settings: ServerSettings { current.withLock { $0 } }
+    package var settings: ServerSettings { current.value.withLock { $0 } }
 
     /// - Throws: `persistence-disabled` where history is switched off for everyone but administrators.
     func checkHistory(by caller: Caller) throws(ChatError) {
@@ -122,7 +165,7 @@ extension Engine {
                 return settings
             },
             completion: { [self] result in
-                if case .success(let settings) = result { current.withLock { $0 = settings } }
+                if case .success(let settings) = result { current.value.withLock { $0 = settings } }
                 completion(result)
             })
     }

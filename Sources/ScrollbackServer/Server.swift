@@ -24,6 +24,8 @@ package struct Server: Sendable {
     private let tokens: TokenService
     private let metrics: ServerMetrics
     private let certificates: Certificates?
+    /// Of the disk where files lie: a slow one must not keep readers of the store.
+    private let diskThreads: NIOThreadPool
 
     /// Opens the data directory, making it with a secret and an admin key where there is none.
     package init(_ options: ServerOptions, logger: Logger) async throws {
@@ -44,7 +46,11 @@ package struct Server: Sendable {
         storeOptions.readers = options.readers
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         search = try SQLiteSearch(store)
-        engine = try Engine(store: store, index: search, observe: { metrics.record($0) })
+        diskThreads = NIOThreadPool(numberOfThreads: options.diskThreads)
+        diskThreads.start()
+        engine = try Engine(
+            store: store, index: search, media: try DiskMediaStore(in: options.directory, threads: diskThreads),
+            observe: { metrics.record($0) })
         tokens = try await TokenService(directory: options.directory)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
         if options.makesDemo {
@@ -64,7 +70,8 @@ package struct Server: Sendable {
         let scope = RequestScope(
             engine: engine, tokens: tokens,
             allowance: options.sendRate.map { SendAllowance(perSecond: $0, burst: options.sendBurst) },
-            readers: threads, metrics: metrics, store: store, readiness: readiness, tidy: tidy)
+            readers: threads, metrics: metrics, store: store, readiness: readiness, tidy: tidy,
+            announcesUploads: options.announcesUploads)
         let sockets = WebSockets(scope: scope, options: options)
         let router = makeRouter(Route.all, scope)
         let scheme = certificates == nil ? "http" : "https"
@@ -73,7 +80,7 @@ package struct Server: Sendable {
             router: router,
             server: HTTPServerBuilder { responder in
                 ServerChannel(
-                    responder: responder, certificates: certificates, frameBytes: engine.limits.frameBytes,
+                    responder: Exchange.around(responder), certificates: certificates, frameBytes: engine.limits.frameBytes,
                     makeWebSocket: { sockets.make(on: $0) })
             },
             configuration: .init(address: .hostname(options.host, port: options.port), serverName: "scrollback"),
@@ -89,7 +96,7 @@ package struct Server: Sendable {
                 tidy,
                 Indexing(search: search, logger: logger),
                 application,
-                Drain(sockets: sockets, readiness: readiness),
+                Drain(sockets: sockets, engine: engine, readiness: readiness),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         services.maximumGracefulShutdownDuration = .seconds(30)
@@ -103,6 +110,7 @@ package struct Server: Sendable {
         }
         engine.log.close()
         try await threads.shutdownGracefully()
+        try await diskThreads.shutdownGracefully()
         try? search.close()
         try store.close()
     }
@@ -137,11 +145,14 @@ private struct Housekeeping: Service {
 /// On shutdown answers what was sent, tells every connection to come back after a random wait, and waits until they went.
 private struct Drain: Service {
     let sockets: WebSockets
+    let engine: Engine
     let readiness: Readiness
 
     func run() async throws {
         try? await gracefulShutdown()
         readiness.isReady = false
+        // What came is kept, and a client whose connection ends goes on with the next server; an answer would stop it.
+        engine.interruptTransfers()
         await sockets.drain()
     }
 }

@@ -21,6 +21,11 @@ package struct ServerOptions: Sendable {
     package var makesDemo = false
     /// Threads that read the store.
     package var readers = 4
+    /// Threads that read and write files.
+    package var diskThreads = 4
+    /// Whether clients are told with `104` that an upload can be gone on with: without it Apple's don't, with it some
+    /// proxies take it for the answer.
+    package var announcesUploads = true
     /// How often it is looked for messages that were kept long enough.
     package var tidyInterval = Duration.seconds(60)
 

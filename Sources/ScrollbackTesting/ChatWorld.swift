@@ -64,6 +64,7 @@ public final class ChatWorld: Sendable {
         var configuration = ChatClient.Configuration(
             server: address, user: user, store: store, token: { user.text })
         configuration.transport = MemoryTransport(server: server, user: user)
+        configuration.mediaTransport = MemoryMediaTransport(server: server, user: user)
         configuration.clock = { [time] in time.now }
         configuration.pace = pace
         let client = try await ChatClient.open(configuration)

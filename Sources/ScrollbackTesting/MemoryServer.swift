@@ -45,11 +45,15 @@ final class MemoryServer: Sendable {
     func connect(
         _ user: UserID, events: @escaping @Sendable (TransportEvent) -> Void
     ) throws(ChatError) -> MemoryConnection {
-        let isReachable = state.withLock { !$0.unreachable.contains(user) }
-        guard isReachable else { throw ChatError(.unreachable, "\(user) is offline in this world") }
+        try checkReachable(user)
         let connection = MemoryConnection(server: self, user: user, services: services, events: events)
         state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
         return connection
+    }
+
+    func checkReachable(_ user: UserID) throws(ChatError) {
+        let isReachable = state.withLock { !$0.unreachable.contains(user) }
+        guard isReachable else { throw ChatError(.unreachable, "\(user) is offline in this world") }
     }
 
     func disconnected(_ connection: MemoryConnection) {

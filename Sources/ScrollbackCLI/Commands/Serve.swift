@@ -41,6 +41,11 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "Messages at once one user may send (default: 40).")
     var sendBurst: Double?
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Tell clients with 104 that an upload can be gone on with; some proxies take it for the answer.")
+    var announceUploads: Bool?
+
     @Option(help: "How much is logged: trace, debug, info, notice, warning or error (default: info).")
     var logLevel: String?
 
@@ -69,6 +74,9 @@ struct Serve: AsyncParsableCommand {
             options.sendRate = rate == 0 ? nil : rate
             options.sendBurst = sendBurst ?? settings.double(forKey: "send.burst") ?? max(40, rate * 2)
             guard options.sendBurst >= 1 else { throw ChatError.invalidParameter("send-burst", "must be 1 or above") }
+
+            options.announcesUploads =
+                announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
 
             let level = logLevel ?? settings.string(forKey: "log.level") ?? "info"
             guard let level = Logger.Level(rawValue: level) else {

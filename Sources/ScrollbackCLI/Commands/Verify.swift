@@ -45,7 +45,9 @@ struct Verify: AsyncParsableCommand {
     private func verifyServer(_ url: URL) throws -> [String] {
         let store = try SQLiteStore(directory: url)
         defer { try? store.close() }
-        return try checking { try store.verify(progress: $0) }
+        return try checking { progress in
+            try store.verify(blobSize: { MediaDirectory(in: url).size(of: $0) }, progress: progress)
+        }
     }
 
     private func verifyBackup(_ url: URL) throws -> [String] {
@@ -59,8 +61,10 @@ struct Verify: AsyncParsableCommand {
         } catch {
             return [error.message]
         }
-        return try checking {
-            try SQLiteStore.verify(file: url.appending(component: SQLiteStore.fileName), progress: $0)
+        return try checking { progress in
+            try SQLiteStore.verify(
+                file: url.appending(component: SQLiteStore.fileName),
+                blobSize: { MediaDirectory(in: url).size(of: $0) }, progress: progress)
         }
     }
 

@@ -60,6 +60,9 @@ extension Transaction {
                 outcome: .duplicate, id: key.id, timetoken: key.timetoken,
                 position: .init(seq: key.seq, n: key.n, epoch: epoch), thread: key.thread)
         }
+        let files = try checkedFiles(
+            of: submission.content, by: Caller(user: append.sender, isAdmin: append.senderIsAdmin), limits: mediaLimits,
+            permissions: permissions)
         var row = try conversationForSending(append, permissions: permissions)
         if known != nil {
             throw ChatError(.conflict, "the message id \(submission.id) was used for another message", parameter: "id")
@@ -68,6 +71,7 @@ extension Transaction {
 
         let time = timetoken(after: row.timetoken)
         let message = try insert(submission, of: append, at: time, in: &row, permissions: permissions)
+        try use(files, at: message.seq, in: row.number)
         try passOwn(
             message, by: append.sender, in: row, countBefore: message.n - (submission.traits.countsUnread ? 1 : 0))
         row = try put(row)
@@ -179,22 +183,32 @@ extension Transaction {
     }
 
     private func conversationForSending(_ append: Append, permissions: Permissions) throws -> ConversationRow {
-        let id = append.conversation
+        let sender = Caller(user: append.sender, isAdmin: append.senderIsAdmin)
+        return try checkSending(to: append.conversation, by: sender, permissions: permissions)
+            ?? createNamed(append.conversation)
+    }
+
+    /// Whether somebody may send to a conversation now.
+    ///
+    /// - Returns: nothing where sending there makes it.
+    func checkSending(
+        to id: ConversationID, by sender: Caller, permissions: Permissions
+    ) throws -> ConversationRow? {
         if let row = try conversation(id), !row.isDeleted {
-            let role = try role(of: append.sender, in: row)
-            guard permissions[.send, id.kind].isMet(by: role, isAdmin: append.senderIsAdmin) else {
+            let role = try role(of: sender.user, in: row)
+            guard permissions[.send, id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
                 // Who once was a member may see it, and is told why; nobody else learns that it exists.
                 if role != nil { throw ChatError(.forbidden, "sending to \(id) takes more than you are there") }
-                throw try hasStanding(append.sender, in: row)
+                throw try hasStanding(sender.user, in: row)
                     ? ChatError(.notMember, "you are not a member of \(id) any more") : Access.unknown(id)
             }
             return row
         }
-        let isNamed = id.namedUsers.contains(append.sender)
-        guard id.kind.traits.isImplicit, isNamed || append.senderIsAdmin,
-            permissions[.create, id.kind].isMet(by: nil, isAdmin: append.senderIsAdmin),
-            permissions[.send, id.kind].isMet(by: isNamed ? .member : nil, isAdmin: append.senderIsAdmin)
+        let isNamed = id.namedUsers.contains(sender.user)
+        guard id.kind.traits.isImplicit, isNamed || sender.isAdmin,
+            permissions[.create, id.kind].isMet(by: nil, isAdmin: sender.isAdmin),
+            permissions[.send, id.kind].isMet(by: isNamed ? .member : nil, isAdmin: sender.isAdmin)
         else { throw Access.unknown(id) }
-        return try createNamed(id)
+        return nil
     }
 }

@@ -91,6 +91,7 @@ extension Transaction {
         var fresh: [Append] = []
         var seen: [MessageID: (sender: UserID, digest: Int64)] = [:]
         var times: [Timetoken] = []
+        var files: [[MediaID]] = []
         var newest = row.timetoken
         for message in messages {
             var append = Append(
@@ -122,13 +123,18 @@ extension Transaction {
                 throw ChatError.invalidParameter("sentAt", "of message \(messageID) lies in the future")
             }
             newest = newest.advanced(to: time)
+            files.append(
+                try checkedFiles(
+                    of: append.submission.content, by: Caller(user: message.sender, isAdmin: true), limits: mediaLimits,
+                    permissions: permissions))
             fresh.append(append)
             times.append(newest)
         }
 
-        for (append, time) in zip(fresh, times) {
+        for ((append, time), files) in zip(zip(fresh, times), files) {
             let message = try insert(
                 append.submission, of: append, at: time, in: &row, permissions: permissions, isNews: false)
+            try use(files, at: message.seq, in: row.number)
             if message.thread != nil {
                 row = try put(row)
                 try countReply(of: message, by: 1, in: &row)

@@ -85,7 +85,7 @@ extension Engine {
     }
 
     /// Waits for a change of the engine's own.
-    private func submit<Answer: Sendable>(
+    func submit<Answer: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in

@@ -24,6 +24,7 @@ package final class Log: Sendable {
     private let clock: @Sendable () -> Date
     private let publish: @Sendable ([Event], _ commit: Int64) -> Void
     private let observe: @Sendable (CommitReport) -> Void
+    private let mediaLimits: @Sendable () -> MediaLimits
     private let execution: Execution
     private let maximumQueue: Int
     private let queue = DispatchQueue(label: "scrollback.log", qos: .userInitiated)
@@ -40,9 +41,11 @@ package final class Log: Sendable {
 
     /// - Parameters:
     ///   - publish: told the events of each commit and its number, in the order of commits, on the writer's thread.
+    ///   - mediaLimits: how large the files of messages may be, asked for each transaction.
     ///   - observe: told how each commit went.
     package init(
         store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000,
+        mediaLimits: @escaping @Sendable () -> MediaLimits = { ServerSettings().mediaLimits },
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
@@ -53,6 +56,7 @@ package final class Log: Sendable {
         self.clock = clock
         self.publish = publish
         self.observe = observe
+        self.mediaLimits = mediaLimits
     }
 
     private enum Admission { case run, wait, refuse(ChatError) }
@@ -121,7 +125,8 @@ package final class Log: Sendable {
             let now = max(Timetoken(clock()), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
             let (events, commit) = try store.write { writer, commit in
                 let transaction = Transaction(
-                    store: writer, now: now, commit: commit, generation: store.generation)
+                    store: writer, now: now, commit: commit, generation: store.generation,
+                    mediaLimits: mediaLimits())
                 for job in batch { try job.run(in: transaction) }
                 try transaction.flush()
                 newest.withLock { $0 = max($0, transaction.newest) }

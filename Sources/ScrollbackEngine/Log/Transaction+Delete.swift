@@ -39,6 +39,9 @@ extension Transaction {
         let traits = message.traits
         try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
         try store.removeActions(at: message.seq, in: row.number)
+        if MessageContent.mayHaveFiles(message.type) {
+            try dropUses(at: message.seq...message.seq, in: row.number)
+        }
         message.content = nil
         message.editedAt = nil
         message.actions = []

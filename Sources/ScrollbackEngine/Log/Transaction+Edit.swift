@@ -24,11 +24,17 @@ extension Transaction {
         guard message.type == edit.content.type else {
             throw ChatError.invalidParameter("type", "must be \(message.type), which the message has: an edit keeps it")
         }
+        let mayHaveFiles = MessageContent.mayHaveFiles(message.type)
+        let uses = mayHaveFiles ? try store.uses(at: message.seq...message.seq, in: row.number, limit: .max) : []
+        let known = Set(uses.map(\.media))
+        let files = try checkedFiles(
+            of: edit.content, by: request.caller, limits: mediaLimits, permissions: permissions, known: known)
         let old = message.attributes.mentions
         message.content = edit.content.json
         message.attributes = edit.applied(to: message.attributes)
         message.editedAt = now.date
         try replaceMentions(old, with: message.attributes.mentions, of: message, in: row.number)
+        if !known.isEmpty || !files.isEmpty { try replaceUses(with: files, of: message, in: row.number) }
         try change(&message, in: &row, operation: request.operation, digest: digest)
         return message
     }

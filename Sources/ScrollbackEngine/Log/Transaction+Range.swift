@@ -115,6 +115,7 @@ extension Transaction {
             try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
         }
         if let first = rows.first, let last = rows.last {
+            try dropUses(at: first.seq...last.seq, in: row.number)
             try store.removeMessages(first.seq...last.seq, in: row.number)
         }
         if !isFloor {

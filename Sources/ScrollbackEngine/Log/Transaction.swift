@@ -13,6 +13,8 @@ package final class Transaction {
     /// The number of this commit, stamped on every conversation it touches.
     package let commit: Int64
     package let generation: UInt64
+    /// How large the files of messages may be.
+    package let mediaLimits: MediaLimits
     /// What to tell subscribers once it is durable, in order.
     package private(set) var events: [Event] = []
 
@@ -26,12 +28,16 @@ package final class Transaction {
         var user: UserID
     }
 
-    package init(store: any StoreWriter, now: Timetoken, commit: Int64, generation: UInt64) {
+    package init(
+        store: any StoreWriter, now: Timetoken, commit: Int64, generation: UInt64,
+        mediaLimits: MediaLimits = ServerSettings().mediaLimits
+    ) {
         self.store = store
         self.now = now
         newest = now
         self.commit = commit
         self.generation = generation
+        self.mediaLimits = mediaLimits
     }
 
     package func publish(_ event: Event) {
@@ -94,6 +100,7 @@ package final class Transaction {
     /// Erases a conversation's contents, and forgets what was at hand of it.
     package func erase(contentsOf conversation: ConversationRow) throws {
         try flush()
+        try dropUses(at: 1...Seq.max, in: conversation.number)
         try store.erase(conversation.number)
         members = members.filter { $0.key.conversation != conversation.number }
     }

@@ -44,7 +44,7 @@ extension MemoryStore {
 /// The rows of a ``MemoryStore``.
 ///
 /// `@unchecked Sendable`: its lock is held around every use. Each change leaves a step that takes it back.
-private final class MemoryRows: StoreWriter, @unchecked Sendable {
+final class MemoryRows: StoreWriter, @unchecked Sendable {
     let lock = Mutex(())
     var undo: [() -> Void] = []
 
@@ -87,7 +87,11 @@ private final class MemoryRows: StoreWriter, @unchecked Sendable {
 
     var newest: Timetoken { conversations.values.map(\.timetoken).max() ?? Timetoken(rawValue: 0) }
 
-    private func change<Value>(_ path: ReferenceWritableKeyPath<MemoryRows, Value>, _ value: Value) {
+    var media: [MediaID: MediaRow] = [:]
+    var uses: Set<MediaUseRow> = []
+    var uploads: [UploadID: UploadRow] = [:]
+
+    func change<Value>(_ path: ReferenceWritableKeyPath<MemoryRows, Value>, _ value: Value) {
         let old = self[keyPath: path]
         undo.append { [unowned self] in self[keyPath: path] = old }
         self[keyPath: path] = value

@@ -1,3 +1,4 @@
+package import Foundation
 package import ScrollbackModel
 
 /// Where conversations, messages and members are kept.
@@ -82,6 +83,26 @@ package protocol StoreReader {
     func conversations(after number: Int64, limit: Int) throws -> [ConversationRow]
     /// What an operator has set, as the engine wrote it.
     func settings() throws -> RawJSON?
+
+    func media(_ id: MediaID) throws -> MediaRow?
+    /// Files that no message has referred to since before a time, longest unused first.
+    func media(unusedBefore time: Date, limit: Int) throws -> [MediaRow]
+    /// Files that were stored before a time, oldest first.
+    func media(createdBefore time: Date, limit: Int) throws -> [MediaRow]
+    /// Whether a file or a thumbnail has these bytes.
+    func isUsed(_ blob: BlobID) throws -> Bool
+    /// The lowest number above one of a conversation in which a message refers to a file.
+    func conversation(using media: MediaID, after number: Int64) throws -> Int64?
+    /// Whether a message at these places refers to a file.
+    func uses(_ media: MediaID, at places: SeqRange, in conversation: Int64) throws -> Bool
+    /// What messages at these places refer to, by place.
+    func uses(at places: SeqRange, in conversation: Int64, limit: Int) throws -> [MediaUseRow]
+
+    func upload(_ id: UploadID) throws -> UploadRow?
+    /// How many of a user's uploads are under way.
+    func openUploads(of user: UserID) throws -> Int
+    /// Uploads, finished ones too, that nothing has come for since before a time, oldest first.
+    func uploads(touchedBefore time: Date, limit: Int) throws -> [UploadRow]
 }
 
 extension StoreReader {
@@ -137,6 +158,15 @@ package protocol StoreWriter: StoreReader {
     func removeActions(at seq: Seq, in conversation: Int64) throws
 
     func put(settings: RawJSON) throws
+
+    func put(_ media: MediaRow) throws
+    /// Forgets a file, and where messages refer to it.
+    func remove(_ media: MediaID) throws
+    /// Remembers a reference; one that is there already stays.
+    func insert(_ use: MediaUseRow) throws
+    func remove(_ use: MediaUseRow) throws
+    func put(_ upload: UploadRow) throws
+    func remove(_ upload: UploadID) throws
 
     /// Erases a conversation's messages and all that belongs to them, changes, spans and sets. Its row stays, and whoever
     /// was a member stays as one who left, with no position; who only read is forgotten.

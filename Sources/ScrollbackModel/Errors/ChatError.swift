@@ -74,15 +74,16 @@ extension ChatError {
             .malformed: (400, false), .invalidToken: (401, false), .tokenExpired: (401, false),
             .tokenRevoked: (401, false), .forbidden: (403, false), .notMember: (403, false),
             .unknownConversation: (404, false), .unknownMessage: (404, false), .unknownUser: (404, false),
-            .unknownMember: (404, false), .unknownOperation: (404, false), .methodNotAllowed: (405, false),
+            .unknownMember: (404, false), .unknownMedia: (404, false), .unknownUpload: (404, false),
+            .unknownOperation: (404, false), .methodNotAllowed: (405, false),
             .timeout: (408, true), .conflict: (409, false), .epochChanged: (409, false),
             .outOfOrder: (409, false), .expired: (410, false), .tooLarge: (413, false),
+            .mediaTooLarge: (413, false), .invalidMedia: (422, false),
             .unsupportedMediaType: (415, false), .invalidParameter: (422, false), .rateLimited: (429, true),
             .internalError: (500, true), .unreachable: (503, true), .overloaded: (503, true),
             .storageFull: (503, true), .shuttingDown: (503, true), .closed: (499, false), .cancelled: (499, false),
             .queryInProgress: (409, false), .persistenceDisabled: (403, false),
-            .localStorage: (500, false), .unknownMedia: (404, false), .unknownUpload: (404, false),
-            .mediaTooLarge: (413, false), .invalidMedia: (422, false), .uploadFailed: (500, false),
+            .localStorage: (500, false), .uploadFailed: (500, false),
         ]
 
         var status: Int { Self.table[self]?.status ?? 500 }
@@ -107,6 +108,14 @@ extension ChatError.Code {
     public static let unknownConversation = Self(rawValue: "unknown-conversation")
     /// The message is not there or not visible to whoever asks; of a question to this device, not here.
     public static let unknownMessage = Self(rawValue: "unknown-message")
+    /// The file is not there or not visible to whoever asks: the two do not differ.
+    public static let unknownMedia = Self(rawValue: "unknown-media")
+    /// The upload is not there, was given up, or is somebody else's.
+    public static let unknownUpload = Self(rawValue: "unknown-upload")
+    /// The file is larger than its type may be, which `limit` says in bytes.
+    public static let mediaTooLarge = Self(rawValue: "media-too-large")
+    /// The file is not what it was said to be, or no device could show it.
+    public static let invalidMedia = Self(rawValue: "invalid-media")
     /// The user has no profile.
     public static let unknownUser = Self(rawValue: "unknown-user")
     /// Who is to be put out, or into a private channel, is not a member of the conversation or its community.
@@ -129,14 +138,6 @@ extension ChatError.Code {
     public static let tooLarge = Self(rawValue: "too-large")
     /// The body is not declared as `application/json`.
     public static let unsupportedMediaType = Self(rawValue: "unsupported-media-type")
-    /// The file is not there, or not readable for whoever asks: the two do not differ.
-    public static let unknownMedia = Self(rawValue: "unknown-media")
-    /// The upload was finished long ago, given up, or never begun: begin it again.
-    public static let unknownUpload = Self(rawValue: "unknown-upload")
-    /// The file is above the limit of its kind, which `limit` gives in bytes.
-    public static let mediaTooLarge = Self(rawValue: "media-too-large")
-    /// The file is not what its message says it is, is damaged, or nothing could show it.
-    public static let invalidMedia = Self(rawValue: "invalid-media")
     /// The app's own uploader failed, and not for now.
     public static let uploadFailed = Self(rawValue: "upload-failed")
     /// An argument does not have the shape or the range it must have; `parameter` names it.

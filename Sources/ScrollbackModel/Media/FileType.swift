@@ -6,7 +6,7 @@ package struct FileType: Hashable, Sendable {
     /// The media type (RFC 6838).
     package let mediaType: String
 
-    init(_ mediaType: String) {
+    package init(_ mediaType: String) {
         self.mediaType = mediaType
     }
 

@@ -1,5 +1,6 @@
 package import Foundation
 import GRDB
+package import ScrollbackEngine
 package import ScrollbackModel
 
 /// What a store's file holds.
@@ -55,6 +56,23 @@ extension SQLiteStore {
         }
     }
 
+    /// The bytes that a store's file refers to, thumbnails too, in order.
+    package static func blobs(of file: URL) throws(ChatError) -> [BlobID] {
+        try translating("\(file.path) can't be read") {
+            var configuration = Configuration()
+            configuration.readonly = true
+            return try DatabaseQueue(path: file.path, configuration: configuration).read { database in
+                guard try schema(of: database) >= 2 else { return [] }
+                return try Data.fetchAll(
+                    database,
+                    sql: """
+                        SELECT blob FROM media UNION SELECT thumbnail FROM media WHERE thumbnail IS NOT NULL ORDER BY 1
+                        """
+                ).compactMap { BlobID($0) }
+            }
+        }
+    }
+
     /// Gives a restored file its own random generation: devices notice that their positions are of another log.
     ///
     /// - Returns: what is in the file, with the new generation.
@@ -65,6 +83,8 @@ extension SQLiteStore {
                 try database.execute(
                     sql: "UPDATE meta SET value = ? WHERE name = 'generation'",
                     arguments: [Int64.random(in: .min ... .max)])
+                // The bytes of uploads that were under way are not in a backup.
+                if try schema(of: database) >= 2 { try database.execute(sql: "DELETE FROM upload") }
             }
             return try finish(queue)
         }

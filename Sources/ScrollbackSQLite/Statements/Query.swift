@@ -13,6 +13,9 @@ enum Query: Int, CaseIterable {
         putSettings
     case eraseMessages, eraseMentions, eraseSpans, eraseBits, eraseVoids, eraseRetired, eraseChanges, eraseActions
     case eraseReaders, eraseMembers
+    case media, mediaUnused, mediaCreated, blobInFile, blobInThumbnail, conversationUsing, usesAt, usesOfPlaces
+    case upload, openUploads, uploadsTouched
+    case putMedia, removeMedia, removeUsesOf, insertUse, removeUse, putUpload, removeUpload
 
     var sql: String {
         switch self {
@@ -97,7 +100,7 @@ enum Query: Int, CaseIterable {
                 clearSeq = 0, clearN = 0, isMuted = 0, isPinned = 0, isMarkedUnread = 0, view = 0, userRev = 0, hasVoids = 0
             WHERE conversation = ?
             """
-        default: change
+        default: mediaSQL ?? change
         }
     }
 
@@ -214,11 +217,11 @@ enum Query: Int, CaseIterable {
         """
     static let messageColumns = "seq, n, timetoken, id, sender, type, digest, \(messageState)"
 
-    private static func places(_ count: Int) -> String {
+    static func places(_ count: Int) -> String {
         Array(repeating: "?", count: count).joined(separator: ", ")
     }
 
-    private static func excluded(_ columns: String) -> String {
+    static func excluded(_ columns: String) -> String {
         columns.split(separator: ", ").map { "excluded.\($0)" }.joined(separator: ", ")
     }
 }

@@ -153,7 +153,7 @@ extension Columns {
         return value
     }
 
-    private static func unreadable(_ column: String) -> ChatError {
+    static func unreadable(_ column: String) -> ChatError {
         ChatError(.internalError, "the store holds a \(column) that this version can't read")
     }
 }

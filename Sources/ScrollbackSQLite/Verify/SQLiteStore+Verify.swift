@@ -16,19 +16,23 @@ extension SQLiteStore {
     ///
     /// The server can go on meanwhile, but the log of recent commits grows until the check has ended.
     ///
-    /// - Parameter progress: told now and then how far it has come.
+    /// - Parameters:
+    ///   - blobSize: tells how many bytes of a file are on disk; without it they are not looked for.
+    ///   - progress: told now and then how far it has come.
     /// - Returns: what is wrong, in words; empty for a sound store. After a thousand findings it stops.
-    package func verify(progress: (VerifyProgress) -> Void) throws -> [String] {
-        try readConnection { try Self.findings($0, progress) }
+    package func verify(blobSize: BlobSize? = nil, progress: (VerifyProgress) -> Void) throws -> [String] {
+        try readConnection { try Self.findings($0, blobSize, progress) }
     }
 
     /// Checks a file that nobody writes to, such as a backup's, and leaves it as it is.
-    package static func verify(file: URL, progress: (VerifyProgress) -> Void) throws -> [String] {
+    package static func verify(
+        file: URL, blobSize: BlobSize? = nil, progress: (VerifyProgress) -> Void
+    ) throws -> [String] {
         var configuration = Configuration()
         configuration.readonly = true
         do {
             return try DatabaseQueue(path: file.path, configuration: configuration).read { database in
-                try findings(Connection(database), progress)
+                try findings(Connection(database), blobSize, progress)
             }
         } catch let error as DatabaseError {
             throw error.chatError("\(file.path) can't be read: \(error.message ?? "no reason given")")
@@ -36,13 +40,15 @@ extension SQLiteStore {
     }
 
     private static func findings(
-        _ connection: Connection, _ progress: (VerifyProgress) -> Void
+        _ connection: Connection, _ blobSize: BlobSize?, _ progress: (VerifyProgress) -> Void
     ) throws -> [String] {
         try withoutActuallyEscaping(progress) { progress in
             var verification = try Verification(connection, progress)
+            verification.blobSize = blobSize
             do {
                 try verification.checkFile()
                 try verification.checkConversations()
+                try verification.checkMedia()
             } catch is Verification.Stop {
                 // Enough was found.
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
@@ -63,6 +69,8 @@ struct Verification {
     let connection: Connection
     /// The engine's own questions, of the same snapshot.
     let reader: SQLiteReader
+    /// Tells how many bytes of a file are on disk, where that is asked for.
+    var blobSize: BlobSize?
     private(set) var findings: [String] = []
     private var state: VerifyProgress
     private let report: (VerifyProgress) -> Void

@@ -55,20 +55,62 @@ package final class TokenService: Sendable {
     /// - Parameter lifetime: seconds; `nil` for a token that does not expire.
     package func token(for user: UserID, isAdmin: Bool, lifetime: TimeInterval?) async throws -> String {
         let now = clock()
+        return try await sign(
+            Claims(
+                sub: user.text, scopes: isAdmin ? ["admin"] : nil, iat: now.timeIntervalSince1970,
+                exp: lifetime.map { now.timeIntervalSince1970 + $0 }))
+    }
+
+    /// A token that is good for a link alone: it sees what who made it sees.
+    func token(for link: MediaLink, by caller: Caller, expiresAt: Date) async throws -> String {
+        try await sign(
+            Claims(
+                sub: caller.user.text, scopes: caller.isAdmin ? ["media", "admin"] : ["media"],
+                iat: clock().timeIntervalSince1970, exp: expiresAt.timeIntervalSince1970, media: link.text))
+    }
+
+    private func sign(_ claims: Claims) async throws -> String {
         let (keys, collection) = state.withLock { ($0.keys, $0.collection) }
         guard let key = keys.keys.last(where: { $0.retiresAt == nil }) else {
             throw ChatError(.internalError, "secrets.json has no key to sign with")
         }
-        let claims = Claims(
-            sub: user.text, scopes: isAdmin ? ["admin"] : nil, iat: now.timeIntervalSince1970,
-            exp: lifetime.map { now.timeIntervalSince1970 + $0 })
         return try await collection.sign(claims, kid: JWKIdentifier(string: key.kid))
     }
 
     /// Checks a token.
     ///
+    /// - Parameter evenExpired: whether its time may be over; its key's may not.
     /// - Throws: `invalid-token` or `token-expired`.
-    package func verify(_ token: String) async throws(ChatError) -> VerifiedToken {
+    package func verify(_ token: String, evenExpired: Bool = false) async throws(ChatError) -> VerifiedToken {
+        let claims = try await claims(of: token, evenExpired: evenExpired)
+        // A link's token is for its file and for nothing else.
+        guard claims.media == nil, claims.scopes?.contains("media") != true else {
+            throw ChatError(.invalidToken, "the token is a link's, which is good for its file alone")
+        }
+        return try Self.verified(claims)
+    }
+
+    /// Checks a link's token.
+    ///
+    /// - Throws: `invalid-token` or `token-expired`.
+    func verify(_ token: String, for link: MediaLink) async throws(ChatError) -> VerifiedToken {
+        let claims = try await claims(of: token, evenExpired: false)
+        guard claims.scopes?.contains("media") == true, claims.media == link.text else {
+            throw ChatError(.invalidToken, "the link is not of this file: make one with POST /v1/media/{id}/link")
+        }
+        return try Self.verified(claims)
+    }
+
+    private static func verified(_ claims: Claims) throws(ChatError) -> VerifiedToken {
+        VerifiedToken(
+            caller: Caller(
+                user: try UserID(claims.sub, parameter: "token"), isAdmin: claims.scopes?.contains("admin") ?? false),
+            issuedAt: Date(timeIntervalSince1970: claims.iat),
+            expiresAt: claims.exp.map { Date(timeIntervalSince1970: $0) })
+    }
+
+    /// What a token says that this server signed.
+    private func claims(of token: String, evenExpired: Bool) async throws(ChatError) -> Claims {
         let (keys, collection) = state.withLock { ($0.keys, $0.collection) }
         let now = clock()
         let claims: Claims
@@ -81,14 +123,10 @@ package final class TokenService: Sendable {
         guard let kid = Self.keyID(of: token), let key = keys.keys.first(where: { $0.kid == kid }),
             key.retiresAt.map({ now < $0 }) ?? true
         else { throw ChatError(.invalidToken, "the token's key is retired: ask for a new token") }
-        if let exp = claims.exp, exp <= now.timeIntervalSince1970 {
+        if !evenExpired, let exp = claims.exp, exp <= now.timeIntervalSince1970 {
             throw ChatError(.tokenExpired, "the token expired: ask for a new one")
         }
-        let user = try UserID(claims.sub, parameter: "token")
-        return VerifiedToken(
-            caller: Caller(user: user, isAdmin: claims.scopes?.contains("admin") ?? false),
-            issuedAt: Date(timeIntervalSince1970: claims.iat),
-            expiresAt: claims.exp.map { Date(timeIntervalSince1970: $0) })
+        return claims
     }
 
     private static func keyID(of token: String) -> String? {
@@ -112,6 +150,8 @@ private struct Claims: JWTPayload {
     var scopes: [String]?
     var iat: Double
     var exp: Double?
+    /// What a link is of.
+    var media: String?
 
     /// The signature is checked by the library; times are checked where the clock is.
     func verify(using algorithm: some JWTAlgorithm) throws {}

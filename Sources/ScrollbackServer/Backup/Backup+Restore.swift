@@ -29,6 +29,7 @@ extension Backup {
         } catch {
             for name in names { unlink(data.appending(component: name + unfinished).path) }
             if !exists {
+                try? FileManager.default.removeItem(at: MediaDirectory(in: data).root)
                 unlink(data.appending(component: DirectoryLock.fileName).path)
                 rmdir(data.path)
             }
@@ -90,6 +91,7 @@ extension Backup {
             }
             try check(copied, expected, file)
         }
+        try restoreMedia(from: directory, to: data)
         let contents = try SQLiteStore.renewGeneration(of: store)
         try DurableFile.sync(store)
         for name in names.reversed() {
@@ -115,6 +117,7 @@ extension Backup {
             }
             try check(found, expected, file)
         }
+        try checkMedia(directory)
         return manifest
     }
 

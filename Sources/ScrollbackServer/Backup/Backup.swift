@@ -76,6 +76,7 @@ package enum Backup {
     private static func empty(_ partial: URL) throws(ChatError) {
         let own = [SQLiteStore.fileName, SQLiteStore.fileName + "-journal", BackupManifest.fileName] + secrets
         for name in own { unlink(partial.appending(component: name).path) }
+        try? FileManager.default.removeItem(at: MediaDirectory(in: partial).root)
         let left = (try? FileManager.default.contentsOfDirectory(atPath: partial.path)) ?? []
         guard left.allSatisfy({ $0 == DirectoryLock.fileName }) else {
             throw .invalidParameter("directory", "can't be written: \(partial.path) is in the way")
@@ -85,9 +86,11 @@ package enum Backup {
     private static func fill(
         _ partial: URL, of data: URL, _ now: Date, _ progress: Progress
     ) throws(ChatError) -> BackupManifest {
+        try holdMedia(of: data, in: partial)
         let store = partial.appending(component: SQLiteStore.fileName)
         let contents = try SQLiteStore.copy(from: data, to: store, progress: progress)
         chmod(store.path, 0o600)
+        try takeMedia(of: data, in: partial, referredToBy: store)
         var files = [try DurableFile.read(store)]
         for name in secrets {
             let file = data.appending(component: name)

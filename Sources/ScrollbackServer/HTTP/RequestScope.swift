@@ -18,10 +18,16 @@ struct RequestScope: Sendable {
     let store: SQLiteStore
     let readiness: Readiness
     let tidy: Tidying
+    /// Whether clients are told at once that an upload can be gone on with.
+    let announcesUploads: Bool
 
     // MARK: Who asks
 
     func caller(_ request: Request) async throws(ChatError) -> Caller {
+        try await verify(try bearer(request)).caller
+    }
+
+    func bearer(_ request: Request) throws(ChatError) -> String {
         guard let header = request.headers[.authorization] else {
             throw ChatError(.invalidToken, "the request has no token: send Authorization: Bearer TOKEN")
         }
@@ -29,7 +35,7 @@ struct RequestScope: Sendable {
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {
             throw ChatError(.invalidToken, "the Authorization header must be: Bearer TOKEN")
         }
-        return try await verify(String(parts[1])).caller
+        return String(parts[1])
     }
 
     func admin(_ request: Request) async throws(ChatError) -> Caller {
@@ -124,12 +130,14 @@ struct RequestScope: Sendable {
         try ConversationID(try segment("conversation", context))
     }
 
-    func query(_ request: Request) throws(ChatError) -> [String: [String]] {
+    /// - Parameter plusIsSpace: as forms write it; a file's name may well have one.
+    func query(_ request: Request, plusIsSpace: Bool = true) throws(ChatError) -> [String: [String]] {
         var values: [String: [String]] = [:]
         guard let query = request.uri.query else { return values }
         for pair in query.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decode(parts[0]), let value = Self.decode(parts.count == 2 ? parts[1] : "") else {
+            guard let name = Self.decode(parts[0], plusIsSpace),
+                let value = Self.decode(parts.count == 2 ? parts[1] : "", plusIsSpace) else {
                 throw .invalidParameter(String(parts[0]), "must be percent-encoded UTF-8")
             }
             values[name, default: []].append(value)
@@ -137,8 +145,8 @@ struct RequestScope: Sendable {
         return values
     }
 
-    private static func decode(_ text: some StringProtocol) -> String? {
-        text.replacingOccurrences(of: "+", with: " ").removingPercentEncoding
+    private static func decode(_ text: some StringProtocol, _ plusIsSpace: Bool) -> String? {
+        (plusIsSpace ? text.replacingOccurrences(of: "+", with: " ") : String(text)).removingPercentEncoding
     }
 
     /// `limit` and `cursor` of a list, and a parameter of its own; each at most once.

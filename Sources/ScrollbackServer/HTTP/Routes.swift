@@ -19,7 +19,7 @@ struct Route: Sendable {
     }
 
     /// Every operation there is.
-    static let all: [Route] = people + conversations + members + messages + changes + actions + history + operations
+    static let all: [Route] = people + conversations + members + messages + changes + actions + history + uploads + media + operations
 }
 
 /// What there is over HTTP, and the document that says so.
@@ -101,6 +101,7 @@ private struct ProblemMiddleware: RouterMiddleware {
             response.body = .init()
             if let length { response.headers[.contentLength] = String(length) }
         }
+        if Exchange.current?.isAbandoned == true { response.headers[.connection] = "close" }
         if request.headers[.connection]?.lowercased() == "close" { response.headers[.connection] = "close" }
         return response
     }

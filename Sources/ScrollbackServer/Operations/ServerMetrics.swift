@@ -74,6 +74,14 @@ final class ServerMetrics: Sendable {
         write(
             "scrollback_messages_removed_total", "counter", "Messages removed after they were deleted or expired.",
             engine.removedMessages.load(ordering: .relaxed))
+        let media = engine.mediaCounts
+        write("scrollback_media_files_total", "counter", "Files uploaded.", media.files.load(ordering: .relaxed))
+        write(
+            "scrollback_media_received_bytes_total", "counter", "Bytes of files that came.",
+            media.receivedBytes.load(ordering: .relaxed))
+        write(
+            "scrollback_media_sent_bytes_total", "counter", "Bytes of files that were given out.",
+            media.sentBytes.load(ordering: .relaxed))
         commitSeconds.write("scrollback_commit_seconds", "Seconds of a transaction, its sync included.", to: &text)
         commitJobs.write("scrollback_commit_writes", "Writes in a transaction.", to: &text)
         if let sizes = try? store.sizes() {

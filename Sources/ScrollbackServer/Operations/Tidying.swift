@@ -35,6 +35,7 @@ struct Tidying: Service {
                     do {
                         try await engine.expire()
                         try await engine.sweep()
+                        try await engine.tidyMedia()
                         try await engine.forget()
                     } catch is CancellationError {
                         break

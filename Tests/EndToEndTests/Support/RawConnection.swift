@@ -56,6 +56,13 @@ final class RawConnection: Sendable {
 
     func write(_ text: String) { write(Array(text.utf8)) }
 
+    func close() { channel.close(promise: nil) }
+
+    /// Waits until the server has ended it.
+    func waitForEnd() async throws {
+        try await eventually("the connection ends") { self.inbox.state.withLock { $0.isClosed } ? true : nil }
+    }
+
     /// Leaves what comes in the kernel.
     func stopReading() async throws {
         try await channel.setOption(.autoRead, value: false).get()

@@ -1,0 +1,60 @@
+import Crypto
+package import Foundation
+import ScrollbackModel
+
+/// The SHA-256 of some bytes, which is their name: the same bytes lie in a store once.
+package struct BlobID: Hashable, Sendable {
+    /// 32 of them.
+    package let bytes: [UInt8]
+
+    /// - Returns: nothing where it is not 32 bytes.
+    package init?(_ bytes: some Sequence<UInt8>) {
+        let bytes = Array(bytes)
+        guard bytes.count == 32 else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Reads 64 hexadecimal digits in lower case.
+    package init?(hexadecimal text: String) {
+        let digits = text.utf8.compactMap(Self.value)
+        guard digits.count == 64, text.utf8.count == 64 else { return nil }
+        bytes = stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
+    package init(of content: some DataProtocol) {
+        bytes = Array(SHA256.hash(data: content))
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit - 0x30
+        case 0x61...0x66: digit - 0x61 + 10
+        default: nil
+        }
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
+}
+
+extension BlobID: CustomStringConvertible, Comparable {
+    /// In hexadecimal.
+    package var description: String {
+        String(decoding: bytes.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    package static func < (a: BlobID, b: BlobID) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
+}
+
+/// Takes bytes one after the other for their ``BlobID``.
+package struct BlobHasher: Sendable {
+    private var hash = SHA256()
+
+    package init() {}
+
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
+
+    package func finish() -> BlobID {
+        // A SHA-256 has 32 bytes.
+        BlobID(Array(hash.finalize())) ?? BlobID(of: Data())
+    }
+}

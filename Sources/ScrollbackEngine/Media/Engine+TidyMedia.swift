@@ -1,0 +1,119 @@
+import Foundation
+import ScrollbackModel
+import Synchronization
+
+/// What goes by itself: uploads that nobody went on with, files that no message refers to, files that were kept long enough.
+///
+/// Rows go first and bytes after them: whatever ends the server in between leaves bytes that no row knows of, which are
+/// looked for once after a start and once a day.
+extension Engine {
+    private static let day: TimeInterval = 24 * 60 * 60
+    /// How many rows one transaction removes.
+    private static let mediaBatch = 100
+
+    /// - Returns: how many files went.
+    @discardableResult
+    package func tidyMedia() async throws -> Int {
+        try await giveUpUploads()
+        let now = clock()
+        var removed = try await removeFiles(before: now.addingTimeInterval(-Self.day)) { store, time, limit in
+            try store.media(unusedBefore: time, limit: limit)
+        }
+        if case .days(let days) = settings.mediaRetention {
+            removed += try await removeFiles(before: now.addingTimeInterval(-Double(days) * Self.day)) {
+                store, time, limit in
+                try store.media(createdBefore: time, limit: limit)
+            }
+        }
+        if nextSearchForRemains.withLock({ $0 }) <= now {
+            try await removeRemains()
+            nextSearchForRemains.withLock { $0 = now.addingTimeInterval(Self.day) }
+        }
+        return removed
+    }
+
+    private func giveUpUploads() async throws {
+        let time = clock().addingTimeInterval(-Self.uploadLifetime)
+        while !Task.isCancelled {
+            let found = try store.read { try $0.uploads(touchedBefore: time, limit: Self.mediaBatch) }
+            let due = found.map(\.id).filter { !transfers.isHeld($0) }
+            guard !due.isEmpty else { return }
+            try await submit { transaction in
+                // What was touched meanwhile stays.
+                for id in due where try transaction.store.upload(id).map({ $0.touchedAt < time }) ?? false {
+                    try transaction.store.remove(id)
+                }
+            }
+            for id in due where try store.read({ try $0.upload(id) }) == nil { try await media.remove(id) }
+        }
+    }
+
+    private func removeFiles(
+        before time: Date,
+        _ find: @escaping @Sendable (any StoreReader, Date, Int) throws -> [MediaRow]
+    ) async throws -> Int {
+        var removed = 0
+        while !Task.isCancelled {
+            let due = try await submit { transaction in
+                let due = try find(transaction.store, time, Self.mediaBatch)
+                for row in due { try transaction.store.remove(row.id) }
+                return due
+            }
+            guard !due.isEmpty else { break }
+            removed += due.count
+            for blob in Set(due.flatMap { [$0.blob, $0.thumbnail?.blob].compactMap(\.self) }) {
+                try await removeIfUnused(blob)
+            }
+        }
+        return removed
+    }
+
+    /// Keeps bytes from being removed until they have their row; where they get none they go.
+    func pinning<Answer>(
+        _ blob: BlobID, _ body: () async throws(ChatError) -> Answer
+    ) async throws(ChatError) -> Answer {
+        await pins.pin(blob)
+        do throws(ChatError) {
+            let answer = try await body()
+            pins.unpin(blob)
+            return answer
+        } catch {
+            pins.unpin(blob)
+            try? await removeIfUnused(blob)
+            throw error
+        }
+    }
+
+    /// Removes bytes that no row names.
+    func removeIfUnused(_ blob: BlobID) async throws(ChatError) {
+        guard pins.beginRemoval(of: blob) else { return }
+        defer { pins.endRemoval(of: blob) }
+        do {
+            guard try !store.read({ try $0.isUsed(blob) }) else { return }
+        } catch {
+            throw ChatError(wrapping: error)
+        }
+        try await media.remove(blob)
+    }
+
+    /// Looks at all bytes, and removes those that no row knows of.
+    ///
+    /// - Returns: how many blobs and uploads are there after it.
+    @discardableResult
+    package func removeRemains() async throws -> Int {
+        var count = 0
+        for id in try await media.uploads() {
+            // A row comes before its bytes, so what has none now will never have one.
+            let row = try store.read { try $0.upload(id) }
+            if row?.state == .open { count += 1 } else { try await media.remove(id) }
+        }
+        var after: BlobID?
+        while case let blobs = try await media.blobs(after: after, limit: 500), let last = blobs.last {
+            after = last
+            for blob in blobs {
+                if try store.read({ try $0.isUsed(blob) }) { count += 1 } else { try await removeIfUnused(blob) }
+            }
+        }
+        return count
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import ScrollbackModel
+
+extension MemoryRows {
+    // MARK: Questions
+
+    func media(_ id: MediaID) -> MediaRow? { media[id] }
+
+    func media(unusedBefore time: Date, limit: Int) -> [MediaRow] {
+        let all = media.values.filter { $0.unusedSince.map { $0 < time } ?? false }
+        return Array(all.sorted { ($0.unusedSince ?? time, $0.id) < ($1.unusedSince ?? time, $1.id) }.prefix(limit))
+    }
+
+    func media(createdBefore time: Date, limit: Int) -> [MediaRow] {
+        let all = media.values.filter { $0.createdAt < time }
+        return Array(all.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }.prefix(limit))
+    }
+
+    func isUsed(_ blob: BlobID) -> Bool { media.values.contains { $0.blob == blob || $0.thumbnail?.blob == blob } }
+
+    func conversation(using media: MediaID, after number: Int64) -> Int64? {
+        uses.lazy.filter { $0.media == media && $0.conversation > number }.map(\.conversation).min()
+    }
+
+    func uses(_ media: MediaID, at places: SeqRange, in conversation: Int64) -> Bool {
+        uses.contains { $0.media == media && $0.conversation == conversation && places.contains($0.seq) }
+    }
+
+    func uses(at places: SeqRange, in conversation: Int64, limit: Int) -> [MediaUseRow] {
+        let all = uses.filter { $0.conversation == conversation && places.contains($0.seq) }
+        return Array(all.sorted { ($0.seq, $0.media) < ($1.seq, $1.media) }.prefix(limit))
+    }
+
+    func upload(_ id: UploadID) -> UploadRow? { uploads[id] }
+
+    func openUploads(of user: UserID) -> Int { uploads.values.count { $0.owner == user && $0.state == .open } }
+
+    func uploads(touchedBefore time: Date, limit: Int) -> [UploadRow] {
+        let all = uploads.values.filter { $0.touchedAt < time }
+        return Array(all.sorted { ($0.touchedAt, $0.id.text) < ($1.touchedAt, $1.id.text) }.prefix(limit))
+    }
+
+    // MARK: Changes
+
+    func put(_ row: MediaRow) { change(\.media[row.id], row) }
+
+    func remove(_ id: MediaID) {
+        change(\.media[id], nil)
+        for use in uses where use.media == id { remove(use) }
+    }
+
+    func insert(_ use: MediaUseRow) {
+        guard uses.insert(use).inserted else { return }
+        undo.append { [unowned self] in uses.remove(use) }
+    }
+
+    func remove(_ use: MediaUseRow) {
+        guard uses.remove(use) != nil else { return }
+        undo.append { [unowned self] in uses.insert(use) }
+    }
+
+    func put(_ row: UploadRow) { change(\.uploads[row.id], row) }
+
+    func remove(_ id: UploadID) { change(\.uploads[id], nil) }
+}

@@ -1,0 +1,55 @@
+package import ScrollbackEngine
+import ScrollbackModel
+import StoreFiles
+
+/// Tells how many bytes a blob has on disk; nothing where it is not there.
+package typealias BlobSize = (BlobID) -> Int64?
+
+extension Verification {
+    /// Every reference to a file has its message, every file its bytes, and what no message refers to says since when.
+    mutating func checkMedia() throws {
+        var hasTables = false
+        try connection.run(once: "SELECT 1 FROM sqlite_schema WHERE name = 'mediaUse'") { _ in
+            hasTables = true
+            return false
+        }
+        // A backup that an older version wrote has none.
+        guard hasTables else { return }
+        try connection.run(
+            once: """
+                SELECT mediaUse.conversation, mediaUse.seq, media.id IS NULL FROM mediaUse
+                LEFT JOIN message ON message.conversation = mediaUse.conversation AND message.seq = mediaUse.seq
+                LEFT JOIN media ON media.id = mediaUse.media
+                WHERE message.seq IS NULL OR message.content IS NULL OR media.id IS NULL
+                """
+        ) { columns in
+            let (conversation, seq, hasNoFile) = (columns.integer(), columns.integer(), columns.flag())
+            try found(
+                hasNoFile
+                    ? "conversation \(conversation): message \(seq) refers to a file that has no row"
+                    : "conversation \(conversation): a file is referred to at \(seq), where there is no message")
+            return true
+        }
+        try connection.run(
+            once: """
+                SELECT \(Query.mediaColumns), EXISTS (SELECT 1 FROM mediaUse WHERE mediaUse.media = media.id) FROM media
+                """
+        ) { columns in
+            let row = try columns.media()
+            if columns.flag() != (row.unusedSince == nil) {
+                try found("file \(row.id): whether a message refers to it is said in two ways")
+            }
+            guard let blobSize else { return true }
+            try check(row.blob, row.size, of: "file \(row.id)", blobSize)
+            if let thumbnail = row.thumbnail {
+                try check(thumbnail.blob, thumbnail.size, of: "the thumbnail of file \(row.id)", blobSize)
+            }
+            return true
+        }
+    }
+
+    private mutating func check(_ blob: BlobID, _ size: Int64, of what: String, _ blobSize: BlobSize) throws {
+        guard let found = blobSize(blob) else { return try self.found("\(what): its bytes, \(blob), are missing") }
+        if found != size { try self.found("\(what): \(size) bytes were stored, and there are \(found)") }
+    }
+}

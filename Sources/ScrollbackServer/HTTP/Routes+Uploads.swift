@@ -1,0 +1,200 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import ScrollbackEngine
+import ScrollbackModel
+
+extension Route {
+    /// Files coming in: whole, or as resumable uploads.
+    static let uploads: [Route] = [
+        Route(.post, "/v1/media") { scope, request, _ throws(ChatError) in
+            let fields = UploadFields(request.headers)
+            do throws(ChatError) {
+                return try await begin(scope, request, fields)
+            } catch {
+                // Nobody took any of the body.
+                if request.length.map({ $0 > Exchange.smallRest }) ?? true { Exchange.current?.abandonBody() }
+                throw error
+            }
+        },
+        Route(.options, "/v1/media") { scope, request, _ throws(ChatError) in
+            _ = try await scope.caller(request)
+            return Response(
+                status: .noContent,
+                headers: [.allow: "OPTIONS, POST", .uploadLimit: UploadFields.limit(scope.engine.settings.mediaLimits)])
+        },
+        Route(.head, "/v1/uploads/{upload}") { scope, request, context throws(ChatError) in
+            let fields = UploadFields(request.headers)
+            let user = try await scope.uploader(request).user
+            try checkSaysNothing(request)
+            let transfer = try await scope.engine.transfer(try upload(context), by: user, interrupt: {})
+            await transfer.end()
+            let row = await transfer.row
+            var headers = fields.state(of: row, isDone: row.state == .done, in: scope.engine)
+            if fields.version == 6, let length = row.length { headers[.uploadLength] = String(length) }
+            headers[.cacheControl] = "no-store"
+            return Response(status: .noContent, headers: headers)
+        },
+        Route(.patch, "/v1/uploads/{upload}") { scope, request, context throws(ChatError) in
+            do throws(ChatError) {
+                return try await goOn(scope, request, try upload(context))
+            } catch {
+                if request.length.map({ $0 > Exchange.smallRest }) ?? true { Exchange.current?.abandonBody() }
+                throw error
+            }
+        },
+        Route(.delete, "/v1/uploads/{upload}") { scope, request, context throws(ChatError) in
+            let user = try await scope.uploader(request).user
+            try checkSaysNothing(request)
+            let transfer = try await scope.engine.transfer(try upload(context), by: user, interrupt: {})
+            await transfer.cancel()
+            return Response(status: .noContent)
+        },
+    ]
+
+    private static func upload(_ context: BasicRequestContext) throws(ChatError) -> UploadID {
+        guard let id = context.parameters.get("upload").flatMap({ UploadID($0) }) else {
+            throw ChatError(.unknownUpload, "there is no such upload, or it was given up: begin it anew")
+        }
+        return id
+    }
+
+    /// A question about an upload does not say where the upload stands.
+    private static func checkSaysNothing(_ request: Request) throws(ChatError) {
+        for name: HTTPField.Name in [.uploadOffset, .uploadComplete, .uploadIncomplete, .uploadLength]
+        where request.headers[name] != nil {
+            throw ChatError(.malformed, "\(name) says nothing on \(request.method)", parameter: name.rawName)
+        }
+    }
+
+    private static func begin(
+        _ scope: RequestScope, _ request: Request, _ fields: UploadFields
+    ) async throws(ChatError) -> Response {
+        let engine = scope.engine
+        let caller = try await scope.caller(request)
+        var wanted = try UploadRequest(try scope.query(request, plusIsSpace: false), request.headers)
+        if fields.isResumable, fields.offset != nil {
+            throw ChatError(.malformed, "a new upload has no offset", parameter: "Upload-Offset")
+        }
+        let isEnd = !fields.isResumable || fields.isEnd == true
+        let said = fields.version == 6 ? fields.length : nil
+        let length = isEnd ? request.length : nil
+        if let said, let length, said != length {
+            throw ChatError(
+                .malformed, "Upload-Length is \(said), and the body has \(length) bytes", parameter: "Upload-Length")
+        }
+        wanted.length = said ?? length
+        let row: UploadRow
+        switch try await engine.beginUpload(wanted, by: caller) {
+        case .upload(let begun): row = begun
+        case .file(let file):
+            if request.length.map({ $0 > Exchange.smallRest }) ?? true { Exchange.current?.abandonBody() }
+            return respond(.ok) { file.writeMembers(to: &$0) }
+        }
+        let exchange = Exchange.current
+        let isResumable = fields.isResumable
+        let transfer = try await engine.transfer(row.id, by: caller.user) {
+            // What can't be gone on with is let finish.
+            if isResumable { exchange?.interrupt() }
+        }
+        let location = isResumable ? UploadFields.location(of: row.id) : nil
+        if let location, scope.announcesUploads {
+            // Before the body is read: a client may wait for it.
+            var headers: HTTPFields = [.location: location]
+            headers[.uploadVersion] = fields.version.map { String($0) }
+            if fields.version == 6 { headers[.uploadLimit] = UploadFields.limit(engine.settings.mediaLimits, row.type) }
+            await exchange?.inform(.uploadResumptionSupported, headers)
+        }
+        await expect(request)
+        return try await Receiving(
+            engine: engine, fields: fields, transfer: transfer, caller: caller, isEnd: isEnd, isResumable: isResumable,
+            location: location
+        ).run(request)
+    }
+
+    private static func goOn(
+        _ scope: RequestScope, _ request: Request, _ id: UploadID
+    ) async throws(ChatError) -> Response {
+        let engine = scope.engine
+        let fields = UploadFields(request.headers)
+        let caller = try await scope.uploader(request)
+        guard let offset = fields.offset else {
+            throw ChatError(.malformed, "Upload-Offset must say where the bytes go", parameter: "Upload-Offset")
+        }
+        if fields.version == 6, request.headers[.contentType] != "application/partial-upload" {
+            throw ChatError(
+                .unsupportedMediaType, "the body must be application/partial-upload", parameter: "Content-Type")
+        }
+        let exchange = Exchange.current
+        let transfer = try await engine.transfer(id, by: caller.user) { exchange?.interrupt() }
+        let row = await transfer.row
+        let isEnd = fields.isEnd ?? true
+        do throws(ChatError) {
+            guard offset == row.offset else { throw conflict(row, offset) }
+            if row.state == .done {
+                guard isEnd, request.length == 0 else {
+                    throw ChatError(.malformed, "the upload is complete: nothing follows it", parameter: "Upload-Offset")
+                }
+                await transfer.end()
+                let media = try await scope.read { try $0.file(of: row) }
+                return Receiving.done(media, row, fields, nil, engine)
+            }
+            if isEnd, let length = request.length { try await transfer.setLength(offset + length) }
+            if fields.version == 6, let length = fields.length { try await transfer.setLength(length) }
+        } catch {
+            await transfer.end()
+            guard error.code == .conflict else { throw error }
+            if request.length.map({ $0 > Exchange.smallRest }) ?? true { exchange?.abandonBody() }
+            var response = error.response
+            for field in fields.state(of: row, isDone: row.state == .done, in: engine) {
+                response.headers[field.name] = field.value
+            }
+            return response
+        }
+        await expect(request)
+        return try await Receiving(
+            engine: engine, fields: fields, transfer: transfer, caller: caller, isEnd: isEnd, isResumable: true
+        ).run(request)
+    }
+
+    private static func conflict(_ row: UploadRow, _ offset: Int64) -> ChatError {
+        ChatError(
+            .conflict, "the upload has \(row.offset) bytes, and these go at \(offset): go on where it stands",
+            parameter: "Upload-Offset")
+    }
+
+    /// Tells a client that waits for it to go on (RFC 9110 section 10.1.1).
+    private static func expect(_ request: Request) async {
+        guard request.headers[.expect]?.lowercased() == "100-continue" else { return }
+        await Exchange.current?.inform(.continue)
+    }
+}
+
+extension UploadRequest {
+    /// `conversation`, `type`, `name` and `id`, each at most once.
+    fileprivate init(_ query: [String: [String]], _ headers: HTTPFields) throws(ChatError) {
+        func one(_ name: String) throws(ChatError) -> String? {
+            guard let given = query[name] else { return nil }
+            guard given.count == 1 else { throw .invalidParameter(name, "must be given once") }
+            return given[0]
+        }
+        guard let conversation = try one("conversation") else {
+            throw .invalidParameter("conversation", "is missing: say where the file is to be sent, for example group:swift")
+        }
+        try self.init(
+            conversation: try ConversationID(conversation),
+            media: try one("id").map { (id) throws(ChatError) in try MediaID(id, parameter: "id") },
+            type: try one("type").map { (name) throws(ChatError) in try MessageType(name) } ?? .file,
+            name: try one("name"), expected: headers[.reprDigest].flatMap { Self.sha256(in: $0) })
+    }
+
+    /// The SHA-256 of a `Repr-Digest` (RFC 9530); other digests are not looked at.
+    private static func sha256(in text: String) -> BlobID? {
+        for part in text.split(separator: ",") {
+            let part = part.trimmingCharacters(in: .whitespaces)
+            guard part.lowercased().hasPrefix("sha-256=:"), part.hasSuffix(":") else { continue }
+            return Data(base64Encoded: String(part.dropFirst(9).dropLast())).flatMap { BlobID($0) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import NIOPosix
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+
+/// An upload's file, while one request writes it.
+final class DiskUpload: UploadFile {
+    private let file: URL
+    private let directory: MediaDirectory
+    private let threads: NIOThreadPool
+    private let state: Mutex<State>
+
+    private struct State {
+        /// Below 0 once it is closed.
+        var descriptor: Int32
+        /// Of all bytes from the first, where all of them came by here.
+        var hasher: BlobHasher?
+    }
+
+    init(
+        _ upload: UploadID, at offset: Int64, _ directory: MediaDirectory, _ threads: NIOThreadPool
+    ) throws(ChatError) {
+        file = directory.url(of: upload)
+        self.directory = directory
+        self.threads = threads
+        let descriptor = Foundation.open(file.path, O_RDWR | O_CLOEXEC | (offset == 0 ? O_CREAT : 0), 0o600)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { throw Self.lost }
+            throw DurableFile.failure("\(file.path) can't be opened")
+        }
+        state = Mutex(State(descriptor: descriptor, hasher: offset == 0 ? BlobHasher() : nil))
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, Int64(status.st_size) >= offset else { throw Self.lost }
+        // What lies behind was not synced: the row says how much is on disk, not the file.
+        guard ftruncate(descriptor, off_t(offset)) == 0, lseek(descriptor, off_t(offset), SEEK_SET) == offset else {
+            throw DurableFile.failure("\(file.path) can't be written")
+        }
+        if offset == 0 { try DurableFile.sync(directory.uploads) }
+    }
+
+    deinit { state.withLock { if $0.descriptor >= 0 { Foundation.close($0.descriptor) } } }
+
+    private static var lost: ChatError { ChatError(.unknownUpload, "bytes of the upload were lost: begin it anew") }
+
+    func append(_ bytes: [UInt8]) async throws(ChatError) {
+        try await threads.blocking { [self] () throws(ChatError) in
+            let result = state.withLock { state in
+                bytes.withUnsafeBytes { bytes in
+                    Result { () throws(ChatError) in
+                        var rest = bytes[...]
+                        while !rest.isEmpty {
+                            let part = UnsafeRawBufferPointer(rebasing: rest)
+                            let count = Foundation.write(state.descriptor, part.baseAddress, part.count)
+                            if count < 0, errno == EINTR { continue }
+                            guard count >= 0 else { throw DurableFile.failure("the file can't be written") }
+                            rest = rest.dropFirst(count)
+                        }
+                        state.hasher?.update(bytes)
+                    }
+                }
+            }
+            try result.get()
+        }
+    }
+
+    func sync() async throws(ChatError) {
+        try await threads.blocking { [self] () throws(ChatError) in
+            guard fdatasync(state.withLock { $0.descriptor }) == 0 else {
+                throw DurableFile.failure("the file can't be written")
+            }
+        }
+    }
+
+    func hash() async throws(ChatError) -> BlobID {
+        if let hasher = state.withLock({ $0.hasher }) { return hasher.finish() }
+        return try await threads.blocking { [file] () throws(ChatError) in
+            var hasher = BlobHasher()
+            _ = try DurableFile.read(file) { (bytes) throws(ChatError) in hasher.update(bytes) }
+            return hasher.finish()
+        }
+    }
+
+    func examine<Answer: Sendable>(
+        _ body: @escaping @Sendable (Data) throws(ChatError) -> Answer
+    ) async throws(ChatError) -> Answer {
+        try await threads.blocking { [file] () throws(ChatError) in
+            let data: Data
+            do {
+                data = try Data(contentsOf: file, options: .alwaysMapped)
+            } catch {
+                throw ChatError(.internalError, "\(file.path) can't be read", cause: error)
+            }
+            return try body(data)
+        }
+    }
+
+    func keep(as blob: BlobID) async throws(ChatError) {
+        try await threads.blocking { [self] () throws(ChatError) in
+            var status = stat()
+            guard fstat(state.withLock { $0.descriptor }, &status) == 0 else {
+                throw DurableFile.failure("\(file.path) can't be read")
+            }
+            // Of another length it was damaged: these bytes are right.
+            guard directory.size(of: blob) != Int64(status.st_size) else { return }
+            let isNew = try directory.makeFolder(directory.folder(of: blob))
+            let target = directory.url(of: blob)
+            unlink(target.path)
+            // A second name, so that the upload is whole until its row says that it is done. Some file systems have none.
+            if link(file.path, target.path) != 0 { try DurableFile.rename(file, to: target) }
+            try DurableFile.sync(directory.folder(of: blob))
+            if isNew { try DurableFile.sync(directory.blobs) }
+        }
+    }
+
+    func close() async {
+        state.withLock { state in
+            if state.descriptor >= 0 { Foundation.close(state.descriptor) }
+            state.descriptor = -1
+        }
+    }
+}
+
+/// A file that is read.
+final class DiskBlob: BlobFile {
+    let size: Int64
+    private let descriptor: Int32
+    private let threads: NIOThreadPool
+
+    init(_ file: URL, _ threads: NIOThreadPool) throws(ChatError) {
+        self.threads = threads
+        descriptor = Foundation.open(file.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw DurableFile.failure("\(file.path) can't be opened") }
+            throw ChatError(.unknownMedia, "the file's bytes are not there any more")
+        }
+        var status = stat()
+        size = fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    deinit { Foundation.close(descriptor) }
+
+    func read(at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
+        try await threads.blocking { [self] () throws(ChatError) in
+            while true {
+                var found = 0
+                let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+                    found = pread(descriptor, buffer.baseAddress, count, off_t(offset))
+                    initialized = max(0, found)
+                }
+                if found >= 0 { return bytes }
+                guard errno == EINTR else { throw DurableFile.failure("the file can't be read") }
+            }
+        }
+    }
+}

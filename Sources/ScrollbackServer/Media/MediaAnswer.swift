@@ -1,0 +1,147 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+
+/// A file, or a thumbnail, as the answer to a GET.
+struct MediaAnswer: Sendable {
+    /// How much is read and written at a time.
+    private static let part = 256 << 10
+
+    let blob: BlobID
+    let mediaType: String
+    let size: Int64
+    let name: String?
+    let caching: String
+
+    init(of row: MediaRow) {
+        blob = row.blob
+        mediaType = row.mediaType
+        size = row.size
+        name = row.name
+        caching = "private, max-age=86400, immutable"
+    }
+
+    /// - Returns: nothing where it has none.
+    init?(ofThumbnailOf row: MediaRow) {
+        guard let thumbnail = row.thumbnail else { return nil }
+        blob = thumbnail.blob
+        mediaType = thumbnail.mediaType
+        size = thumbnail.size
+        name = nil
+        // There may be another one later.
+        caching = "private, max-age=3600"
+    }
+
+    private var tag: String { "\"\(blob)\"" }
+
+    func response(to request: Request, _ engine: Engine) async throws(ChatError) -> Response {
+        var headers: HTTPFields = [
+            .eTag: tag, .acceptRanges: "bytes", .cacheControl: caching, .contentType: mediaType,
+            .contentDisposition: disposition, .xContentTypeOptions: "nosniff",
+            .contentSecurityPolicy: "sandbox; default-src 'none'",
+        ]
+        if matches(request.headers[.ifNoneMatch]) {
+            headers[.contentType] = nil
+            headers[.contentDisposition] = nil
+            return Response(status: .notModified, headers: headers)
+        }
+        // A part is of no use to who has another file's rest; of the two, a tag is all that is given here.
+        let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
+        let wanted = isSame ? ByteRange(request.headers[.range], of: size) : .whole
+        let (first, count): (Int64, Int64)
+        switch wanted {
+        case .whole: (first, count) = (0, size)
+        case .part(let places):
+            (first, count) = (places.lowerBound, places.upperBound - places.lowerBound + 1)
+            headers[.contentRange] = "bytes \(places.lowerBound)-\(places.upperBound)/\(size)"
+        case .unsatisfiable:
+            var error = ChatError.invalidParameter("Range", "begins behind the file's \(size) bytes")
+            error.status = 416
+            var response = error.response
+            response.headers[.contentRange] = "bytes */\(size)"
+            return response
+        }
+        let file = try await engine.open(blob)
+        let status: HTTPResponse.Status = headers[.contentRange] == nil ? .ok : .partialContent
+        headers[.contentLength] = String(count)
+        return Response(
+            status: status, headers: headers,
+            body: ResponseBody(contentLength: Int(count)) { writer in
+                var place = first
+                while place < first + count {
+                    // Not read before what came before is on its way: who reads slowly costs one part.
+                    let bytes = try await file.read(
+                        at: place, count: Int(min(Int64(Self.part), first + count - place)))
+                    guard !bytes.isEmpty else { throw ChatError(.internalError, "the file's bytes end early") }
+                    try await writer.write(ByteBuffer(bytes: bytes))
+                    place += Int64(bytes.count)
+                    engine.mediaCounts.sentBytes.wrappingAdd(bytes.count, ordering: .relaxed)
+                }
+                try await writer.finish(nil)
+            })
+    }
+
+    private func matches(_ list: String?) -> Bool {
+        guard let list else { return false }
+        return list.split(separator: ",").contains { part in
+            let part = part.trimmingCharacters(in: .whitespaces)
+            return part == "*" || part == tag || part == "W/\(tag)"
+        }
+    }
+
+    // MARK: Names (RFC 6266, RFC 8187)
+
+    /// A browser shows what can't run in it, and keeps everything else as a file.
+    private var disposition: String {
+        let kind = FileType(mediaType).isSafeToShow ? "inline" : "attachment"
+        guard let name else { return kind }
+        let plain = String(
+            name.unicodeScalars.map { scalar -> Character in
+                (0x20...0x7E).contains(scalar.value) && !#""\%/"#.unicodeScalars.contains(scalar)
+                    ? Character(scalar) : "_"
+            })
+        guard plain != name else { return #"\#(kind); filename="\#(plain)""# }
+        let encoded = name.addingPercentEncoding(withAllowedCharacters: Self.attributeCharacters) ?? plain
+        return #"\#(kind); filename="\#(plain)"; filename*=UTF-8''\#(encoded)"#
+    }
+
+    private static let attributeCharacters = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$&+-.^_`|~")
+}
+
+/// What a `Range` asks for (RFC 9110 section 14.2): one range of bytes; anything else is as if it were not there.
+enum ByteRange: Equatable {
+    case whole
+    case part(ClosedRange<Int64>)
+    case unsatisfiable
+
+    init(_ header: String?, of size: Int64) {
+        self = .whole
+        guard let header, header.lowercased().hasPrefix("bytes="), case let spec = header.dropFirst(6),
+            // Nothing is no part of an empty file: it is given whole.
+            size > 0, !spec.contains(","), let dash = spec.firstIndex(of: "-")
+        else { return }
+        let (before, after) = (spec[..<dash], spec[spec.index(after: dash)...])
+        guard let first = Self.number(before), let last = Self.number(after) else { return }
+        switch (first, last) {
+        case (nil, nil): return
+        case (nil, let count?):
+            self = count > 0 ? .part(max(0, size - count)...size - 1) : .unsatisfiable
+        case (let first?, let last):
+            if let last, last < first { return }
+            self = first < size ? .part(first...min(last ?? size - 1, size - 1)) : .unsatisfiable
+        }
+    }
+
+    /// - Returns: nothing where it is no number; a number that is not there is nothing inside.
+    private static func number(_ text: Substring) -> Int64?? {
+        let text = text.filter { $0 != " " }
+        if text.isEmpty { return .some(nil) }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), text.utf8.count <= 18 else { return nil }
+        return Int64(text)
+    }
+}

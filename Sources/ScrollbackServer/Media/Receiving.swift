@@ -1,0 +1,125 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ScrollbackEngine
+import ScrollbackModel
+
+/// Takes a request's body into an upload, and answers.
+struct Receiving: Sendable {
+    /// How much is collected before it is written.
+    private static let part = 256 << 10
+
+    let engine: Engine
+    let fields: UploadFields
+    let transfer: Transfer
+    let caller: Caller
+    /// Whether the upload ends with the body.
+    let isEnd: Bool
+    /// Whether what came is kept for going on later.
+    let isResumable: Bool
+    /// Said in the answer to the request that began it.
+    var location: String?
+
+    func run(_ request: Request) async throws(ChatError) -> Response {
+        do throws(ChatError) {
+            try await take(request)
+            guard isEnd else {
+                await transfer.end()
+                return incomplete(await transfer.row)
+            }
+            let media = try await transfer.finish(by: caller, keepsAnswer: isResumable)
+            await transfer.end()
+            return Self.done(media, await transfer.row, fields, location, engine)
+        } catch {
+            await leave(after: error)
+            throw error
+        }
+    }
+
+    /// What is kept of an upload that went wrong: nothing where it can only go wrong again.
+    private func leave(after error: ChatError) async {
+        if isResumable, error.status >= 500 || error.code == .malformed {
+            await transfer.end()
+        } else {
+            await transfer.cancel()
+        }
+    }
+
+    private func take(_ request: Request) async throws(ChatError) {
+        let length = request.length
+        var waiting: [UInt8] = []
+        var received: Int64 = 0
+        var cause: (any Error)?
+        var parts = request.body.makeAsyncIterator()
+        while cause == nil {
+            do {
+                guard let part = try await parts.next() else { break }
+                received += Int64(part.readableBytes)
+                waiting += part.readableBytesView
+            } catch {
+                cause = error
+            }
+            if waiting.count >= Self.part {
+                try await append(waiting, rest: length.map { $0 - received })
+                waiting.removeAll(keepingCapacity: true)
+            }
+        }
+        Exchange.current?.tookBody()
+        // Of a body that was cut what came is taken as well.
+        try await append(waiting, rest: 0)
+        // A body without a length ends with its connection too, and then not as it was meant to.
+        let isWhole = length.map { $0 == received } ?? (Exchange.current?.channel.isActive ?? true)
+        guard cause == nil, isWhole else {
+            throw ChatError(.malformed, "the body did not arrive whole", cause: cause)
+        }
+    }
+
+    private func append(_ bytes: [UInt8], rest: Int64?) async throws(ChatError) {
+        do throws(ChatError) {
+            try await transfer.append(bytes)
+        } catch {
+            if rest.map({ $0 > Exchange.smallRest }) ?? true { Exchange.current?.abandonBody() }
+            throw error
+        }
+    }
+
+    // MARK: Answers
+
+    private func incomplete(_ row: UploadRow) -> Response {
+        var headers = fields.state(of: row, in: engine)
+        if let location { headers[.location] = location }
+        return Response(status: .created, headers: headers)
+    }
+
+    /// The answer that ends an upload, and is given again to who lost it.
+    static func done(
+        _ media: MediaRow, _ row: UploadRow, _ fields: UploadFields, _ location: String?, _ engine: Engine
+    ) -> Response {
+        var response = respond(.created) { media.writeMembers(to: &$0) }
+        guard fields.version != nil else { return response }
+        for field in fields.state(of: row, isDone: true, in: engine) { response.headers[field.name] = field.value }
+        if let location { response.headers[.location] = location }
+        return response
+    }
+}
+
+extension MediaRow {
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.field("media", id)
+        writer.field("name", name)
+        writer.field("mediaType", mediaType)
+        writer.field("size", size)
+        writer.field("sha256", blob)
+        writer.field("width", pixels?.width)
+        writer.field("height", pixels?.height)
+    }
+}
+
+extension Request {
+    /// How long the body is, if that is known.
+    var length: Int64? {
+        if let text = headers[.contentLength] { return Int64(text) }
+        return headers[.transferEncoding] == nil ? 0 : nil
+    }
+}

@@ -1,0 +1,91 @@
+import HTTPTypes
+import Hummingbird
+import ScrollbackEngine
+import ScrollbackModel
+
+/// What a request says of a resumable upload: draft-ietf-httpbis-resumable-upload, interop versions 3 to 6 (drafts 01 to
+/// 05). A version that is not known is as none: such a request is a plain upload.
+struct UploadFields: Sendable {
+    /// 3...6.
+    var version: Int?
+    /// Whether the upload ends with this request.
+    var isEnd: Bool?
+    var offset: Int64?
+    var length: Int64?
+
+    init(_ headers: HTTPFields) {
+        let number = Self.number(headers[.uploadVersion]).flatMap { Int(exactly: $0) }
+        version = number.flatMap { (3...6).contains($0) ? $0 : nil }
+        isEnd = version == 3 ? Self.flag(headers[.uploadIncomplete]).map { !$0 } : Self.flag(headers[.uploadComplete])
+        offset = Self.number(headers[.uploadOffset])
+        length = Self.number(headers[.uploadLength])
+    }
+
+    /// Whether a request to begin an upload asks for one that can be gone on with.
+    var isResumable: Bool { version != nil && isEnd != nil }
+
+    // MARK: Items (RFC 8941 section 3.3), whose parameters mean nothing here
+
+    private static func item(_ text: String?) -> Substring? {
+        text?.prefix { $0 != ";" }.drop { $0 == " " }.split(separator: " ", omittingEmptySubsequences: false).first
+    }
+
+    private static func number(_ text: String?) -> Int64? {
+        guard let digits = item(text), (1...15).contains(digits.utf8.count),
+            digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        return Int64(digits)
+    }
+
+    private static func flag(_ text: String?) -> Bool? {
+        switch item(text) {
+        case "?1": true
+        case "?0": false
+        default: nil
+        }
+    }
+
+    // MARK: Answers
+
+    /// Where an upload stands, in the words of the request's version.
+    func state(of row: UploadRow, isDone: Bool = false, in engine: Engine) -> HTTPFields {
+        var fields = HTTPFields()
+        if let version { fields[.uploadVersion] = String(version) }
+        fields[.uploadOffset] = String(row.offset)
+        if version == 3 {
+            fields[.uploadIncomplete] = isDone ? "?0" : "?1"
+        } else {
+            fields[.uploadComplete] = isDone ? "?1" : "?0"
+        }
+        if version == 6 { fields[.uploadLimit] = Self.limit(engine.settings.mediaLimits, row.type) }
+        return fields
+    }
+
+    /// How large a file of a type may be, and how long an upload is kept.
+    static func limit(_ limits: MediaLimits, _ type: MessageType = .file) -> String {
+        "max-size=\(type == .gif ? limits.gifBytes : limits.fileBytes), min-size=0, expires=\(Int(Engine.uploadLifetime))"
+    }
+
+    static func location(of id: UploadID) -> String { "/v1/uploads/\(id)" }
+}
+
+extension HTTPField.Name {
+    private static func known(_ name: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no field's name") }
+        return name
+    }
+
+    static let uploadVersion = known("Upload-Draft-Interop-Version")
+    static let uploadComplete = known("Upload-Complete")
+    static let uploadIncomplete = known("Upload-Incomplete")
+    static let uploadOffset = known("Upload-Offset")
+    static let uploadLength = known("Upload-Length")
+    static let uploadLimit = known("Upload-Limit")
+    static let acceptPatch = known("Accept-Patch")
+    static let reprDigest = known("Repr-Digest")
+}
+
+extension HTTPResponse.Status {
+    static let uploadResumptionSupported = HTTPResponse.Status(
+        code: 104, reasonPhrase: "Upload Resumption Supported")
+}

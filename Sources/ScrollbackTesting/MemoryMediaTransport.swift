@@ -1,0 +1,98 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+
+/// Files to and from the engine in the same process.
+struct MemoryMediaTransport: MediaTransport {
+    let server: MemoryServer
+    let user: UserID
+
+    /// - Throws: `unreachable` while the user is offline in this world.
+    private func caller(_ token: String?) throws(ChatError) -> Caller {
+        try server.checkReachable(user)
+        guard let token else { throw ChatError(.unreachable, "there is nothing else in this world") }
+        return Caller(user: try UserID(token), isAdmin: token == "admin")
+    }
+
+    func begin(
+        _ upload: LocalUpload, in conversation: ConversationID, token: String
+    ) async throws(ChatError) -> String? {
+        let request = try UploadRequest(
+            conversation: conversation, media: upload.media, type: upload.type, name: upload.name, length: upload.size)
+        return switch try await server.engine.beginUpload(request, by: caller(token)) {
+        case .file: nil
+        case .upload(let row): row.id.description
+        }
+    }
+
+    func offset(of resource: String, token: String) async throws(ChatError) -> Int64 {
+        let transfer = try await transfer(resource, token)
+        let offset = await transfer.row.offset
+        await transfer.end()
+        return offset
+    }
+
+    func append(
+        _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
+    ) async throws(ChatError) {
+        let transfer = try await transfer(resource, token)
+        do throws(ChatError) {
+            guard await transfer.row.offset == offset else {
+                throw ChatError(.conflict, "the upload goes on at \(await transfer.row.offset)")
+            }
+            try await transfer.append(Array(piece))
+            if isLast { _ = try await transfer.finish(by: caller(token)) } else { try await transfer.save() }
+            await transfer.end()
+        } catch {
+            await transfer.end()
+            throw error
+        }
+    }
+
+    private func transfer(_ resource: String, _ token: String) async throws(ChatError) -> Transfer {
+        guard let id = UploadID(resource) else {
+            throw ChatError(.unknownUpload, "there is no such upload")
+        }
+        return try await server.engine.transfer(id, by: caller(token).user, interrupt: {})
+    }
+
+    func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError) {
+        _ = try await server.engine.putThumbnail(Array(picture), of: media, by: caller(token))
+    }
+
+    func read(
+        _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
+    ) async throws(ChatError) -> MediaPiece {
+        let caller = try caller(token)
+        let id: MediaID
+        switch source {
+        case .media(let media), .thumbnail(let media): id = media
+        case .remote: throw ChatError(.unreachable, "there is nothing else in this world")
+        }
+        let row: MediaRow
+        do {
+            row = try server.engine.file(id, by: caller)
+        } catch {
+            throw ChatError(wrapping: error)
+        }
+        var blob = row.blob
+        if case .thumbnail = source {
+            guard let thumbnail = row.thumbnail else { throw ChatError(.unknownMedia, "there is no such file") }
+            blob = thumbnail.blob
+        }
+        let file = try await server.engine.open(blob)
+        let start = hash == nil || hash == blob.description ? offset : 0
+        let bytes = try await file.read(at: start, count: count)
+        return MediaPiece(
+            bytes: Data(bytes), offset: start, size: file.size, hash: blob.description,
+            isLast: start + Int64(bytes.count) >= file.size)
+    }
+
+    func link(
+        to media: MediaID, thumbnail: Bool, expiresIn seconds: Int?, token: String
+    ) async throws(ChatError) -> URL {
+        _ = try caller(token)
+        throw ChatError(.unreachable, "nothing listens in this world: a link would lead nowhere")
+    }
+}

@@ -1,0 +1,248 @@
+import ContractRows
+import Foundation
+import Testing
+
+@Suite("Uploads")
+struct UploadTests {
+    private static let file = SampleFile.noise(3_000_000)
+
+    @Test("A whole file comes in one request, with every version of resumable uploads and with none", .rows(109))
+    func whole() async throws {
+        let world = try await MediaServer()
+        for version in [nil, 3, 4, 5, 6, 7, 99] {
+            let headers = version.map { MediaServer.fields($0, isEnd: true) } ?? [:]
+            let answer = try await world.alice.call(
+                "POST", MediaServer.path(name: "a%20b%C3%A9.bin"), bytes: Self.file, type: "text/plain", headers: headers)
+            #expect(answer.status == 201 && answer.json.int("size") == Self.file.count, "\(answer)")
+            #expect(answer.json.string("name") == "a bé.bin" && answer.json.string("mediaType") == "application/octet-stream")
+            let isKnown = version.map { (3...6).contains($0) } ?? false
+            #expect(answer.headers["upload-offset"] == (isKnown ? String(Self.file.count) : nil))
+            #expect((answer.headers["location"] != nil) == isKnown)
+            let media = try #require(answer.json.string("media"))
+            let got = try await world.file(media, by: world.alice)
+            #expect(got.status == 200 && got.bytes == Self.file)
+        }
+        // All of them are the same bytes, and no upload is left.
+        #expect(world.filesOnDisk.count == 1)
+    }
+
+    @Test("A file in several requests, empty ones too", arguments: [3, 4, 5, 6])
+    func inParts(_ version: Int) async throws {
+        let world = try await MediaServer()
+        let begun = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: [], type: nil, headers: MediaServer.fields(version, isEnd: false))
+        #expect(begun.status == 201 && begun.headers["upload-offset"] == "0" && !MediaServer.isComplete(begun, version))
+        let upload = try #require(begun.headers["location"])
+        var offset = 0
+        for size in [1, 1_000_000, 0, 700_000] {
+            let part = Array(Self.file[offset..<offset + size])
+            let answer = try await world.append(part, to: upload, at: offset, version, isEnd: false)
+            offset += size
+            #expect(answer.status == 201 && answer.headers["upload-offset"] == String(offset), "\(answer)")
+            #expect(!MediaServer.isComplete(answer, version) && answer.bytes.isEmpty)
+            #expect(try await world.offset(of: upload, version) == offset)
+        }
+        let end = try await world.append(Array(Self.file[offset...]), to: upload, at: offset, version)
+        #expect(end.status == 201 && MediaServer.isComplete(end, version))
+        let media = try #require(end.json.string("media"))
+        #expect(try await world.file(media, by: world.alice).bytes == Self.file)
+        let empty = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: [], type: nil, headers: MediaServer.fields(version, isEnd: true))
+        #expect(empty.status == 201 && empty.json.int("size") == 0)
+    }
+
+    @Test("Cut anywhere, it goes on where it came to", arguments: [3, 4, 5, 6])
+    func cut(_ version: Int) async throws {
+        let world = try await MediaServer()
+        for place in [0, 1, 65_536, 1_500_000, Self.file.count - 1] {
+            let connection = try await RawConnection(world.server)
+            let upload = try await world.begin(version, length: Self.file.count, on: connection)
+            connection.write(Array(Self.file[..<place]))
+            try await eventually("the server has what was sent") {
+                try await world.server.metric("scrollback_media_received_bytes_total") >= place - 300_000 ? true : nil
+            }
+            connection.close()
+            let offset = try #require(try await world.offset(of: upload, version))
+            #expect(offset <= place)
+            let end = try await world.append(Array(Self.file[offset...]), to: upload, at: offset, version)
+            #expect(end.status == 201 && MediaServer.isComplete(end, version), "\(end)")
+            let media = try #require(end.json.string("media"))
+            #expect(try await world.file(media, by: world.alice).bytes == Self.file)
+        }
+    }
+
+    @Test("A connection that hangs is ended by whoever comes to go on; nothing it sent is lost")
+    func takeover() async throws {
+        let world = try await MediaServer()
+        let connection = try await RawConnection(world.server)
+        let upload = try await world.begin(6, length: Self.file.count, on: connection)
+        connection.write(Array(Self.file[..<2_000_000]))
+        try await eventually("it is there") {
+            try await world.server.metric("scrollback_media_received_bytes_total") >= 1_700_000 ? true : nil
+        }
+        let offset = try #require(try await world.offset(of: upload, 6))
+        #expect(offset > 1_700_000 && offset <= 2_000_000)
+        let end = try await world.append(Array(Self.file[offset...]), to: upload, at: offset, 6)
+        #expect(end.status == 201)
+    }
+
+    @Test("Killed in the middle, the server knows after its start what it had on disk")
+    func killed() async throws {
+        let world = try await MediaServer()
+        let file = SampleFile.noise(20_000_000, seed: 7)
+        let connection = try await RawConnection(world.server)
+        let upload = try await world.begin(6, length: file.count, on: connection)
+        connection.write(Array(file[..<19_000_000]))
+        try await eventually("most of it is there") {
+            try await world.server.metric("scrollback_media_received_bytes_total") >= 18_000_000 ? true : nil
+        }
+        world.server.kill()
+        try await world.server.start()
+        let offset = try #require(try await world.offset(of: upload, 6))
+        // What was synced every 8 MiB.
+        #expect(offset >= 2 * 8 << 20 && offset <= 19_000_000)
+        let end = try await world.append(Array(file[offset...]), to: upload, at: offset, 6)
+        let media = try #require(end.json.string("media"), "\(end)")
+        #expect(try await world.file(media, by: world.alice).bytes == file)
+        #expect(world.filesOnDisk.count == 1)
+    }
+
+    @Test("Who lost the last answer gets it again, after a restart too, and there is one file")
+    func lostAnswer() async throws {
+        let world = try await MediaServer()
+        let connection = try await RawConnection(world.server)
+        let upload = try await world.begin(6, length: Self.file.count, on: connection)
+        connection.write(Self.file)
+        let first = try await connection.answer()
+        #expect(first.status == 201)
+        for restarts in [false, true] {
+            if restarts {
+                try await world.server.terminate()
+                try await world.server.start()
+            }
+            #expect(try await world.offset(of: upload, 6) == Self.file.count)
+            let again = try await world.append([], to: upload, at: Self.file.count, 6)
+            #expect(again.status == 201 && again.text == first.body && MediaServer.isComplete(again, 6), "\(again)")
+        }
+        #expect(try await world.append([1], to: upload, at: Self.file.count, 6).status == 400)
+        #expect(try await world.append([1], to: upload, at: 5, 6).status == 409)
+        #expect(try await world.alice.call("DELETE", upload).status == 204)
+        #expect(try await world.offset(of: upload, 6) == nil)
+        let media = try #require(Members(Array(first.body.utf8)).string("media"))
+        #expect(try await world.file(media, by: world.alice).status == 200)
+    }
+
+    @Test("A wrong offset is answered with the right one, and the upload stays", arguments: [3, 4, 5, 6])
+    func wrongOffset(_ version: Int) async throws {
+        let world = try await MediaServer()
+        let begun = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: Array(Self.file[..<1000]), type: nil,
+            headers: MediaServer.fields(version, isEnd: false))
+        let upload = try #require(begun.headers["location"])
+        for offset in [0, 999, 1001, 2_000_000] {
+            let answer = try await world.append([1, 2, 3], to: upload, at: offset, version)
+            #expect(answer.status == 409 && answer.headers["upload-offset"] == "1000", "\(answer)")
+            #expect(!MediaServer.isComplete(answer, version))
+        }
+        let end = try await world.append(Array(Self.file[1000...]), to: upload, at: 1000, version)
+        let media = try #require(end.json.string("media"))
+        #expect(try await world.file(media, by: world.alice).bytes == Self.file)
+    }
+
+    @Test("What a request gets wrong is said, and costs the upload nothing")
+    func wrongRequests() async throws {
+        let world = try await MediaServer()
+        let begun = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: [1, 2], type: nil,
+            headers: MediaServer.fields(6, isEnd: false).merging(["Upload-Length": "10"]) { $1 })
+        let upload = try #require(begun.headers["location"])
+        #expect(begun.headers["upload-limit"]?.contains("max-size=104857600") == true)
+        func patch(_ headers: [String: String], _ bytes: [UInt8], type: String = "application/partial-upload") async throws -> Int {
+            try await world.alice.call("PATCH", upload, bytes: bytes, type: type, headers: headers).status
+        }
+        let end = MediaServer.fields(6, isEnd: true, offset: 2)
+        #expect(try await patch(end, [3], type: "text/plain") == 415)
+        #expect(try await patch(MediaServer.fields(6, isEnd: true), [3]) == 400)
+        // Fewer, and more, than the length that was said.
+        #expect(try await patch(end, [3]) == 400)
+        #expect(try await patch(end, SampleFile.noise(9)) == 400)
+        #expect(try await world.alice.call("HEAD", upload, headers: ["Upload-Offset": "2"]).status == 400)
+        #expect(try await world.alice.call("DELETE", upload, headers: ["Upload-Complete": "?1"]).status == 400)
+        #expect(try await world.offset(of: upload, 6, by: world.bob) == nil)
+        #expect(try await world.append([3], to: upload, at: 2, 6, by: world.bob).status == 404)
+        #expect(try await world.alice.call("HEAD", "/v1/uploads/AAAAAAAAAAAAAAAAAAAAAAAA").status == 404)
+        #expect(try await patch(end, SampleFile.noise(8)) == 201)
+        let created = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: [1], type: nil, headers: MediaServer.fields(6, isEnd: true, offset: 0))
+        #expect(created.status == 400)
+        let options = try await world.alice.call("OPTIONS", "/v1/media")
+        #expect(options.status == 204 && options.headers["upload-limit"] != nil)
+    }
+
+    @Test("An expired token goes on with its own upload, and begins none")
+    func expired() async throws {
+        let world = try await MediaServer()
+        let begun = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: [1, 2], type: nil, headers: MediaServer.fields(6, isEnd: false))
+        let upload = try #require(begun.headers["location"])
+        let old = Date(timeIntervalSinceNow: -7200)
+        let alice = API(server: world.server.url, token: try await world.server.token("alice", lifetime: 60, madeAt: old))
+        let bob = API(server: world.server.url, token: try await world.server.token("bob", lifetime: 60, madeAt: old))
+        #expect(try await world.upload([1], by: alice).code == "token-expired")
+        #expect(try await world.offset(of: upload, 6, by: bob) == nil)
+        #expect(try await world.offset(of: upload, 6, by: alice) == 2)
+        #expect(try await world.append([3], to: upload, at: 2, 6, by: alice).status == 201)
+        // Revoked is something else.
+        #expect(try await world.admin.call("DELETE", "/v1/users/alice/tokens").status == 204)
+        #expect(try await world.alice.call("HEAD", upload).status == 401)
+    }
+
+    @Test("104 comes to who sent a version that is known, byte for byte, and the answer after it can be read")
+    func interim() async throws {
+        let world = try await MediaServer()
+        let connection = try await RawConnection(world.server)
+        for version in [3, 4, 5, 6] {
+            world.begin(version, length: 3, on: connection)
+            let head = try await connection.read(through: "\r\n\r\n")
+            #expect(head.hasPrefix("HTTP/1.1 104 Upload Resumption Supported\r\n"), "\(head)")
+            #expect(head.lowercased().contains("upload-draft-interop-version: \(version)\r\n"))
+            #expect(head.lowercased().contains("\r\nlocation: /v1/uploads/"))
+            #expect(!head.lowercased().contains("transfer-encoding") && !head.lowercased().contains("content-length"))
+            connection.write([1, 2, 3])
+            #expect(try await connection.answer().status == 201)
+        }
+        world.begin(nil, length: 3, on: connection)
+        connection.write([1, 2, 3])
+        #expect(try await connection.answer().status == 201)
+    }
+
+    @Test("A server that stops ends uploads without an answer, and the next one goes on with them")
+    func shutdown() async throws {
+        let world = try await MediaServer()
+        let connection = try await RawConnection(world.server)
+        let upload = try await world.begin(6, length: Self.file.count, on: connection)
+        connection.write(Array(Self.file[..<2_000_000]))
+        try await eventually("it is there") {
+            try await world.server.metric("scrollback_media_received_bytes_total") >= 1_700_000 ? true : nil
+        }
+        #expect(try await world.server.terminate() == 0)
+        try await world.server.start()
+        let offset = try #require(try await world.offset(of: upload, 6))
+        #expect(offset > 1_700_000)
+        #expect(try await world.append(Array(Self.file[offset...]), to: upload, at: offset, 6).status == 201)
+    }
+
+    @Test("A file has the id its device gave it, and is uploaded once by it")
+    func ownID() async throws {
+        let world = try await MediaServer()
+        let id = UUID().uuidString.lowercased()
+        let path = MediaServer.path(name: "a+b.txt") + "&id=\(id)"
+        let first = try await world.alice.call("POST", path, bytes: SampleFile.text, type: nil)
+        #expect(first.status == 201 && first.json.string("media") == id && first.json.string("name") == "a+b.txt")
+        let again = try await world.alice.call(
+            "POST", path, bytes: [], type: nil, headers: MediaServer.fields(6, isEnd: false))
+        #expect(again.status == 200 && again.text == first.text && again.headers["location"] == nil)
+        #expect(try await world.bob.call("POST", path, bytes: [1], type: nil).status == 409)
+        #expect(try await world.file(id, by: world.alice).bytes == SampleFile.text)
+    }
+}

@@ -1,0 +1,121 @@
+import ContractRows
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Testing
+
+@Suite("Files go by themselves")
+struct MediaTidyTests {
+    private let group = ConversationID.group("g")
+    private let world: World
+    private let day: TimeInterval = 86_400
+
+    init() throws {
+        world = try World()
+        try world.make(group, members: ["alice", "bob"])
+    }
+
+    private var blobs: Int { get async throws { try await world.engine.media.blobs(after: nil, limit: 99).count } }
+    private var uploads: Int { get async throws { try await world.engine.media.uploads().count } }
+
+    @Test("What no message refers to goes after a day, not before; a recall counts from then")
+    func unused() async throws {
+        let sent = try await world.upload(SampleFile.text, to: group, by: "alice")
+        let message = try world.submission(of: sent)
+        try world.send(message, to: group, by: "alice")
+        _ = try await world.upload(SampleFile.mp3, to: group, by: "alice")
+        world.clock.advance(by: day - 1)
+        #expect(try await world.engine.tidyMedia() == 0)
+        world.clock.advance(by: 2)
+        #expect(try await world.engine.tidyMedia() == 1)
+        #expect(try await blobs == 1)
+        try world.delete(message.id, in: group, by: Caller(user: "alice"))
+        world.clock.advance(by: day - 10)
+        #expect(try await world.engine.tidyMedia() == 0)
+        world.clock.advance(by: 20)
+        #expect(try await world.engine.tidyMedia() == 1)
+        #expect(try await blobs == 0)
+        #expect(try !world.mayRead(sent, "alice"))
+    }
+
+    @Test("The same bytes lie there once, until the last file with them goes")
+    func shared() async throws {
+        let first = try await world.upload(SampleFile.text, to: group, by: "alice")
+        let second = try await world.upload(SampleFile.text, to: group, by: "bob")
+        #expect(first.id != second.id && first.blob == second.blob)
+        #expect(try await blobs == 1)
+        try world.send(world.submission(of: second), to: group, by: "bob")
+        world.clock.advance(by: 2 * day)
+        #expect(try await world.engine.tidyMedia() == 1)
+        #expect(try await blobs == 1)
+        #expect(try await world.engine.bytes(of: second.id, by: Caller(user: "alice")) == SampleFile.text)
+    }
+
+    @Test("Files go after 180 days, or what is set, whoever refers to them", .rows(108))
+    func retention() async throws {
+        let file = try await world.upload(SampleFile.text, to: group, by: "alice")
+        try world.send(world.submission(of: file), to: group, by: "alice")
+        world.clock.advance(by: 179 * day)
+        #expect(try await world.engine.tidyMedia() == 0)
+        #expect(try world.mayRead(file, "bob"))
+        try world.set { $0.mediaRetention = .forever }
+        world.clock.advance(by: 2 * day)
+        #expect(try await world.engine.tidyMedia() == 0)
+        try world.set { $0.mediaRetention = .days(180) }
+        #expect(try await world.engine.tidyMedia() == 1)
+        #expect(try !world.mayRead(file, "alice"))
+        #expect(try await blobs == 0)
+    }
+
+    @Test("An upload that nothing comes for goes after a day, one that goes on stays")
+    func abandoned() async throws {
+        let request = try UploadRequest(conversation: group)
+        var rows: [UploadRow] = []
+        for _ in 0..<3 {
+            let row = try await world.begin(request, by: "alice")
+            let transfer = try await world.engine.transfer(row.id, by: "alice", interrupt: {})
+            try await transfer.append(SampleFile.text)
+            await transfer.end()
+            rows.append(row)
+        }
+        world.clock.advance(by: day - 1)
+        let goesOn = try await world.engine.transfer(rows[0].id, by: "alice", interrupt: {})
+        try await goesOn.append(SampleFile.text)
+        await goesOn.end()
+        let isHeld = try await world.engine.transfer(rows[1].id, by: "alice", interrupt: {})
+        world.clock.advance(by: 2)
+        try await world.engine.tidyMedia()
+        #expect(try await uploads == 2)
+        #expect(try world.engine.upload(rows[0].id, by: "alice").offset == Int64(2 * SampleFile.text.count))
+        #expect(refusal { _ = try world.engine.upload(rows[2].id, by: "alice") }?.code == .unknownUpload)
+        await isHeld.cancel()
+        #expect(try await uploads == 1)
+    }
+
+    @Test("What a crash left without a row is found and removed, and nothing else is")
+    func remains() async throws {
+        let file = try await world.upload(SampleFile.text, to: group, by: "alice")
+        try await world.engine.media.put([1, 2, 3], as: BlobID(of: [1, 2, 3] as [UInt8]))
+        _ = try await world.engine.media.open(UploadID(), at: 0)
+        #expect(try await world.engine.removeRemains() == 1)
+        #expect(try await world.engine.media.blobs(after: nil, limit: 9) == [file.blob])
+        #expect(try await uploads == 0)
+    }
+
+    @Test("Another request for an upload ends the one that has it, and goes on where that came to")
+    func takeover() async throws {
+        let row = try await world.begin(try UploadRequest(conversation: group), by: "alice")
+        let (interrupts, interrupt) = AsyncStream.makeStream(of: Void.self)
+        let first = try await world.engine.transfer(row.id, by: "alice") { interrupt.yield() }
+        try await first.append(SampleFile.text)
+        async let second = world.engine.transfer(row.id, by: "alice", interrupt: {})
+        for await _ in interrupts.prefix(1) { await first.end() }
+        let transfer = try await second
+        #expect(await transfer.row.offset == Int64(SampleFile.text.count))
+        try await transfer.append(SampleFile.mp3)
+        let file = try await transfer.finish(by: Caller(user: "alice"))
+        await transfer.end()
+        #expect(file.blob == BlobID(of: SampleFile.text + SampleFile.mp3))
+        #expect(await refused { _ = try await world.engine.transfer(row.id, by: "bob", interrupt: {}) }?.code == .unknownUpload)
+    }
+}
