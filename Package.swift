@@ -185,12 +185,17 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
+        // An app for the tests to kill; no product has it.
+        .target(name: "OfflineWeek", dependencies: ["Scrollback"], path: "Tests/OfflineWeek", swiftSettings: strict),
+        .executableTarget(
+            name: "offline-app", dependencies: ["OfflineWeek", "Scrollback"], path: "Tests/OfflineApp",
+            swiftSettings: strict),
         // The real program, real sockets, the real SDK.
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ContractRows", "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer",
-                "ScrollbackWire",
+                "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
+                "ScrollbackPictureScaling", "ScrollbackServer", "ScrollbackWire", "offline-app",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

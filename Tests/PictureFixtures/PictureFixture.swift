@@ -30,7 +30,7 @@ package struct PictureFixture: Decodable, Sendable, CustomStringConvertible {
         get throws { try Data(contentsOf: Self.directory.appending(path: name)) }
     }
 
-    private static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    package static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/Pictures")
 
     /// All of them, by name.

@@ -75,6 +75,16 @@ final class ChildProcess: Sendable {
         while end == nil { usleep(1000) }
     }
 
+    /// Its exit code, if it ends within a time.
+    func end(within time: Duration) async throws -> Int32? {
+        let deadline = ContinuousClock.now + time
+        while ContinuousClock.now < deadline {
+            if let end { return end }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return end
+    }
+
     func waitForEnd(within seconds: Double = 40) async throws -> Int32 {
         try await eventually("the process ends", within: seconds) { self.end }
     }

@@ -154,26 +154,24 @@ final class RunningServer: Sendable {
     static func run(
         _ arguments: [String], shell: String? = nil, name: String, folder: URL
     ) throws -> ChildProcess {
-        let program = try program.get()
+        let program = try program(named: "scrollback")
         guard let shell else { return try ChildProcess(program, arguments, name: name, folder: folder) }
         return try ChildProcess(
             "/bin/sh", ["-c", "\(shell); exec \"$0\" \"$@\"", program] + arguments, name: name, folder: folder)
     }
 
-    /// The built product: beside the tests, or in the package's build folder.
-    private static let program: Result<String, ChildProcess.Failure> = {
+    /// A built program: beside the tests, or in the package's build folder.
+    static func program(named name: String) throws(ChildProcess.Failure) -> String {
         let own = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
         let folders =
             [own, Bundle.main.bundleURL, Bundle.main.bundleURL.deletingLastPathComponent()]
             + [package.appending(path: ".build/debug")]
-        let candidates = folders.map { $0.appending(component: "scrollback").path }
+        let candidates = folders.map { $0.appending(component: name).path }
         if let found = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) {
-            return .success(found)
+            return found
         }
-        return .failure(
-            .init(
-                description: "there is no program scrollback (swift build --product scrollback) at any of \(candidates)"
-            ))
-    }()
+        throw ChildProcess.Failure(
+            description: "there is no program \(name) (swift build --product \(name)) at any of \(candidates)")
+    }
 }

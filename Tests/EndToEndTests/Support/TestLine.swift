@@ -27,6 +27,7 @@ final class TestLine: Sendable {
         var pairs: [ObjectIdentifier: Pair] = [:]
         var connections = 0
         var carried = 0
+        var carriedUp = 0
     }
 
     init(to server: RunningServer, speed: Speed = .full) async throws {
@@ -51,6 +52,9 @@ final class TestLine: Sendable {
 
     /// How many bytes of the server's it has carried.
     var carried: Int { state.value.withLock { $0.carried } }
+
+    /// How many bytes of the clients' it has carried.
+    var carriedUp: Int { state.value.withLock { $0.carriedUp } }
 
     /// Changes how fast it is, for open connections as well.
     func set(_ speed: Speed) {
@@ -83,7 +87,8 @@ final class TestLine: Sendable {
             }
             .connect(host: "127.0.0.1", port: port)
             .flatMapThrowing { server in
-                try client.pipeline.syncOperations.addHandler(Forwarder(to: server))
+                try client.pipeline.syncOperations.addHandler(
+                    Forwarder(to: server) { bytes in state.value.withLock { $0.carriedUp += bytes } })
                 // It is not read before this is done: then it is registered.
                 let pair = Pair(client: client, server: server)
                 let speed = state.value.withLock { state in

@@ -1,0 +1,105 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Testing
+
+@Suite("A large file over a bad line")
+struct LargeFileTests {
+    /// What the SDK hands over, and asks for, at a time.
+    private static let piece = 4 << 20
+
+    @Test(
+        "A large file goes up and down with little memory on both ends, and a cut costs no more than a piece",
+        .rows(103, 104, 109), .timeLimit(.minutes(10)))
+    func upAndDown() async throws {
+        let size = Run.isLong ? 100 << 20 : 24 << 20
+        let cuts = Run.isLong ? 20 : 5
+        var generator = SeededGenerator("a large file")
+        let server = try await RunningServer.start()
+        let line = try await TestLine(to: server)
+        let made = try await server.admin().call("PUT", "/v1/conversations/group:large", #"{"members":["alice","bob"]}"#)
+        try #require(made.status == 201)
+        let file = server.folder.appending(component: "film.bin")
+        try Self.fill(file, size, &generator)
+        let memoryBefore = try #require(Self.memory(server.pid, "VmRSS"))
+
+        // Up: one run of the command line, which goes on by itself.
+        let to = ["--server", line.url.absoluteString, "--data", server.data.path]
+        let upload = try RunningServer.run(
+            ["send", "group:large", "--file", file.path, "--as", "alice"] + to, name: "send", folder: server.folder)
+        var (cutsUp, uploadMemory) = (0, 0)
+        var mark = 0
+        while upload.end == nil {
+            uploadMemory = max(uploadMemory, Self.memory(upload.pid, "VmHWM") ?? 0)
+            if cutsUp < cuts, line.carriedUp > mark {
+                if mark > 0 {
+                    line.cut()
+                    cutsUp += 1
+                }
+                mark = line.carriedUp + Int.random(in: size / 40...size / cuts - size / 40, using: &generator)
+            }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        #expect(upload.end == 0, "\(upload.errorText)")
+        let wasted = line.carriedUp - size
+        #expect(cutsUp == cuts)
+        #expect(wasted <= cuts * Self.piece + (1 << 20), "more than a piece a cut was sent again")
+
+        // Down: run again after every cut, over the same store.
+        let copy = server.folder.appending(component: "copy.bin")
+        let store = server.folder.appending(component: "phone").path
+        let carriedBefore = line.carried
+        var (cutsDown, downloadMemory, code) = (0, 0, Int32(1))
+        while code != 0 {
+            let download = try RunningServer.run(
+                ["download", "group:large", "seq:1", "--as", "bob", "--output", copy.path, "--store", store] + to,
+                name: "download-\(cutsDown)", folder: server.folder)
+            let mark = line.carried + Int.random(in: size / 40...size / cuts - size / 40, using: &generator)
+            var isCut = false
+            while download.end == nil {
+                downloadMemory = max(downloadMemory, Self.memory(download.pid, "VmHWM") ?? 0)
+                if cutsDown < cuts, !isCut, line.carried > mark {
+                    line.cut()
+                    isCut = true
+                    cutsDown += 1
+                }
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            code = download.end ?? 1
+            try #require(code == 0 || isCut, "\(download.errorText)")
+        }
+        let wastedDown = line.carried - carriedBefore - size
+        #expect(wastedDown <= cuts * Self.piece + (1 << 20), "more than a piece a cut was fetched again")
+        #expect(FileManager.default.contentsEqual(atPath: file.path, andPath: copy.path))
+
+        let serverMemory = try #require(Self.memory(server.pid, "VmHWM"))
+        print(
+            """
+            \(size >> 20) MiB up with \(cutsUp) cuts, \(wasted >> 10) KiB more than the file, and down with \(cutsDown), \
+            \(wastedDown >> 10) KiB more; at most \(uploadMemory >> 10) MiB in the sender, \(downloadMemory >> 10) MiB \
+            in the receiver, \(serverMemory >> 10) MiB in the server (\(memoryBefore >> 10) before)
+            """)
+        #expect(serverMemory - memoryBefore < 48 << 10, "the server held the file in memory")
+        #expect(max(uploadMemory, downloadMemory) < 160 << 10, "a client held the file in memory")
+    }
+
+    /// In KiB, by the kernel's books.
+    private static func memory(_ pid: pid_t, _ name: String) -> Int? {
+        let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        let line = text?.split(separator: "\n").first { $0.hasPrefix("\(name):") }
+        return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
+    }
+
+    private static func fill(_ file: URL, _ size: Int, _ generator: inout SeededGenerator) throws {
+        try Data().write(to: file)
+        let handle = try FileHandle(forWritingTo: file)
+        let block = (0..<(1 << 17)).map { _ in generator.next() }
+        for number in 0..<size >> 20 {
+            var piece = block.withUnsafeBytes { Data($0) }
+            piece[0] = UInt8(truncatingIfNeeded: number)
+            try handle.write(contentsOf: piece)
+        }
+        try handle.close()
+    }
+}
