@@ -10,7 +10,9 @@ extension Transaction {
         of content: MessageContent, by sender: Caller, limits: MediaLimits, permissions: Permissions,
         known: Set<MediaID> = []
     ) throws -> [MediaID] {
-        guard MessageContent.mayHaveFiles(content.type), case let files = content.fileReferences, !files.isEmpty else { return [] }
+        guard MessageContent.mayHaveFiles(content.type), case let files = content.fileReferences, !files.isEmpty else {
+            return []
+        }
         try flush()
         var ids: [MediaID] = []
         for file in files {
@@ -33,12 +35,14 @@ extension Transaction {
             throw .invalidParameter("size", "must be \(row.size), which the file has, or be left out")
         }
         if let mediaType = file.mediaType, mediaType.lowercased() != row.mediaType {
-            throw .invalidParameter("mediaType", "must be \(row.mediaType), which the file's bytes show, or be left out")
+            throw .invalidParameter(
+                "mediaType", "must be \(row.mediaType), which the file's bytes show, or be left out")
         }
         guard let type = file.type else { return }
         let needsPixels = type == .image || type == .gif
         guard FileType(row.mediaType).fits(type), !needsPixels || row.pixels != nil else {
-            throw .invalidParameter("type", "must be one that takes \(row.mediaType), which the file's bytes show, such as file")
+            throw .invalidParameter(
+                "type", "must be one that takes \(row.mediaType), which the file's bytes show, such as file")
         }
         try limits.check(row.size, for: type)
     }
@@ -130,7 +134,8 @@ func mayRead(
     while let number = try store.conversation(using: row.id, after: after) {
         after = number
         guard let conversation = try store.conversation(numbered: number), !conversation.isDeleted,
-            let access = try access(to: conversation, caller, in: store, permissions: permissions, generation: generation)
+            let access = try access(
+                to: conversation, caller, in: store, permissions: permissions, generation: generation)
         else { continue }
         for places in access.visible.ranges where try store.uses(row.id, at: places, in: number) { return true }
     }
