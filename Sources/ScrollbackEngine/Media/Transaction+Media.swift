@@ -10,15 +10,10 @@ extension Transaction {
         of content: MessageContent, by sender: Caller, limits: MediaLimits, permissions: Permissions,
         known: Set<MediaID> = []
     ) throws -> [MediaID] {
-        guard MessageContent.mayHaveFiles(content.type), case let files = content.fileReferences, !files.isEmpty else {
-            return []
-        }
-        try flush()
+        guard MessageContent.mayHaveFiles(content.type) else { return [] }
         var ids: [MediaID] = []
-        for file in files {
-            guard let row = try store.media(file.id),
-                try known.contains(file.id)
-                    || mayRead(row, sender, in: store, permissions: permissions, generation: generation)
+        for file in content.fileReferences {
+            guard let row = try store.media(file.id), try known.contains(file.id) || maySend(row, sender, permissions)
             else {
                 // A quote stays what it is when the file it tells of has gone; nobody may read a file for being quoted.
                 if file.isQuoted { continue }
@@ -28,6 +23,13 @@ extension Transaction {
             ids.append(file.id)
         }
         return ids
+    }
+
+    private func maySend(_ row: MediaRow, _ sender: Caller, _ permissions: Permissions) throws -> Bool {
+        if sender.isAdmin || row.owner == sender.user { return true }
+        // The rows of this batch must be where the access reads them.
+        try flush()
+        return try mayRead(row, sender, in: store, permissions: permissions, generation: generation)
     }
 
     private func check(_ file: FileReference, _ row: MediaRow, _ limits: MediaLimits) throws(ChatError) {

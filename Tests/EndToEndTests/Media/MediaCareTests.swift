@@ -1,5 +1,6 @@
 import ContractRows
 import Foundation
+import ScrollbackModel
 import Testing
 
 @Suite("Care for files")
