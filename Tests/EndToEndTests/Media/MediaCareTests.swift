@@ -31,7 +31,7 @@ struct MediaCareTests {
             "POST", MediaServer.path(), bytes: [1], type: nil, headers: MediaServer.fields(6, isEnd: false))
         let (backup, _) = try await world.server.backUp("backup")
         let (there, here) = (blobs(of: backup), blobs(of: world.server.data))
-        #expect(there.count == 2 && here.count == 3)
+        #expect(there.count == 2 && here.count >= 2)
         #expect(try Set(there.map(inode)).isSubset(of: Set(here.map(inode))))
         #expect(try await RunningServer.verdict(backup).isWhole)
 
