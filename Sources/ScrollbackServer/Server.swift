@@ -80,7 +80,8 @@ package struct Server: Sendable {
             router: router,
             server: HTTPServerBuilder { responder in
                 ServerChannel(
-                    responder: Exchange.around(responder), certificates: certificates, frameBytes: engine.limits.frameBytes,
+                    responder: Exchange.around(responder), certificates: certificates,
+                    frameBytes: engine.limits.frameBytes,
                     makeWebSocket: { sockets.make(on: $0) })
             },
             configuration: .init(address: .hostname(options.host, port: options.port), serverName: "scrollback"),

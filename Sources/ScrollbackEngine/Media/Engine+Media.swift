@@ -49,7 +49,8 @@ extension Engine {
             throw ChatError(.mediaTooLarge, "a thumbnail may have at most \(limit) bytes", limit: limit)
         }
         let facts = try MediaFacts(of: Data(bytes), for: .image)
-        guard let pixels = facts.pixels, ["image/jpeg", "image/png", "image/webp", "image/gif"].contains(facts.mediaType)
+        guard let pixels = facts.pixels,
+            ["image/jpeg", "image/png", "image/webp", "image/gif"].contains(facts.mediaType)
         else {
             throw ChatError(.invalidMedia, "a thumbnail must be a JPEG, PNG, WebP or GIF picture")
         }

@@ -17,7 +17,8 @@ package struct UploadRequest: Sendable {
 
     /// - Throws: `invalid-parameter` naming what is wrong.
     package init(
-        conversation: ConversationID, media: MediaID? = nil, type: MessageType = .file, name: String? = nil, length: Int64? = nil,
+        conversation: ConversationID, media: MediaID? = nil, type: MessageType = .file, name: String? = nil,
+        length: Int64? = nil,
         expected: BlobID? = nil
     ) throws(ChatError) {
         guard type.isMedia else {
@@ -53,7 +54,8 @@ extension Engine {
         let settings = settings
         if let length = request.length { try settings.mediaLimits.check(length, for: request.type) }
         let row = UploadRow(
-            media: request.media ?? MediaID(UUID()), owner: caller.user, conversation: request.conversation.log.absolute(for: caller.user), type: request.type,
+            media: request.media ?? MediaID(UUID()), owner: caller.user,
+            conversation: request.conversation.log.absolute(for: caller.user), type: request.type,
             name: request.name, length: request.length, expected: request.expected, touchedAt: clock())
         return try await submit { [permissions] transaction in
             _ = try transaction.checkSending(to: row.conversation, by: caller, permissions: permissions)

@@ -40,7 +40,7 @@ extension MessageContent {
 
     /// The ids in a member `files` that is a list; what else an app puts there, or calls by that name, is its own.
     private var listedFiles: [FileReference] {
-        guard json.text.utf8.count >= 50, json.text.contains(#""files""#) else { return [] }
+        guard json.text.utf8.count >= 50, json.text.utf8.firstRange(of: #""files""#.utf8) != nil else { return [] }
         var ids: [MediaID] = []
         var reader = JSONReader(json.text, field: "content")
         try? reader.object { (member, value) throws(ChatError) in

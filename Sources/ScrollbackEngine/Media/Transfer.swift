@@ -107,7 +107,8 @@ package actor Transfer {
         let blob = try await file.hash()
         if let expected = row.expected, expected != blob {
             throw ChatError(
-                .invalidMedia, "the file's SHA-256 is not what was said: it changed on its way", parameter: "Repr-Digest")
+                .invalidMedia, "the file's SHA-256 is not what was said: it changed on its way",
+                parameter: "Repr-Digest")
         }
         var media = MediaRow(
             id: row.media, owner: row.owner, conversation: row.conversation, type: type, name: row.name,

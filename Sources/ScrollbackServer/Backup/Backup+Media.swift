@@ -9,8 +9,8 @@ extension Backup {
     /// backup, though the server may remove it meanwhile.
     static func holdMedia(of data: URL, in partial: URL) throws(ChatError) {
         let (source, target) = (MediaDirectory(in: data), MediaDirectory(in: partial))
-        guard FileManager.default.fileExists(atPath: source.blobs.path) else { return }
-        try target.make()
+        guard !source.list(after: nil, limit: 1).isEmpty else { return }
+        try target.make(hasUploads: false)
         var after: BlobID?
         while case let blobs = source.list(after: after, limit: 1000), let last = blobs.last {
             after = last
@@ -28,10 +28,15 @@ extension Backup {
     static func takeMedia(of data: URL, in partial: URL, referredToBy store: URL) throws(ChatError) {
         let (source, target) = (MediaDirectory(in: data), MediaDirectory(in: partial))
         let wanted = try SQLiteStore.blobs(of: store)
-        guard !wanted.isEmpty || FileManager.default.fileExists(atPath: target.root.path) else { return }
-        try target.make()
+        guard !wanted.isEmpty else {
+            try? FileManager.default.removeItem(at: target.root)
+            return
+        }
+        try target.make(hasUploads: false)
         let known = Set(wanted)
-        for blob in target.list(after: nil, limit: .max) where !known.contains(blob) { unlink(target.url(of: blob).path) }
+        for blob in target.list(after: nil, limit: .max) where !known.contains(blob) {
+            unlink(target.url(of: blob).path)
+        }
         for blob in wanted where target.size(of: blob) == nil {
             guard source.size(of: blob) != nil else { continue }
             try target.makeFolder(target.folder(of: blob))

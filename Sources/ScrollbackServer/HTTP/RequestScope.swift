@@ -137,7 +137,8 @@ struct RequestScope: Sendable {
         for pair in query.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = Self.decode(parts[0], plusIsSpace),
-                let value = Self.decode(parts.count == 2 ? parts[1] : "", plusIsSpace) else {
+                let value = Self.decode(parts.count == 2 ? parts[1] : "", plusIsSpace)
+            else {
                 throw .invalidParameter(String(parts[0]), "must be percent-encoded UTF-8")
             }
             values[name, default: []].append(value)

@@ -133,7 +133,8 @@ extension Route {
             guard offset == row.offset else { throw conflict(row, offset) }
             if row.state == .done {
                 guard isEnd, request.length == 0 else {
-                    throw ChatError(.malformed, "the upload is complete: nothing follows it", parameter: "Upload-Offset")
+                    throw ChatError(
+                        .malformed, "the upload is complete: nothing follows it", parameter: "Upload-Offset")
                 }
                 await transfer.end()
                 let media = try await scope.read { try $0.file(of: row) }
@@ -179,7 +180,8 @@ extension UploadRequest {
             return given[0]
         }
         guard let conversation = try one("conversation") else {
-            throw .invalidParameter("conversation", "is missing: say where the file is to be sent, for example group:swift")
+            throw .invalidParameter(
+                "conversation", "is missing: say where the file is to be sent, for example group:swift")
         }
         try self.init(
             conversation: try ConversationID(conversation),

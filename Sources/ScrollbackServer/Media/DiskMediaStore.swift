@@ -73,7 +73,9 @@ final class DiskMediaStore: MediaStore {
     }
 
     private static func remove(_ file: URL) throws(ChatError) {
-        guard unlink(file.path) == 0 || errno == ENOENT else { throw DurableFile.failure("\(file.path) can't be removed") }
+        guard unlink(file.path) == 0 || errno == ENOENT else {
+            throw DurableFile.failure("\(file.path) can't be removed")
+        }
     }
 }
 

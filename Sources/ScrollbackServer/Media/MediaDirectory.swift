@@ -31,10 +31,10 @@ package struct MediaDirectory: Sendable {
     }
 
     /// Makes the folders, on disk under their names.
-    func make() throws(ChatError) {
-        for folder in [root, uploads, blobs] {
-            try makeFolder(folder)
-        }
+    ///
+    /// - Parameter hasUploads: whether it is a server's, not a backup's.
+    func make(hasUploads: Bool = true) throws(ChatError) {
+        for folder in [root, blobs] + (hasUploads ? [uploads] : []) { try makeFolder(folder) }
         try DurableFile.sync(root)
         try DurableFile.sync(root.deletingLastPathComponent())
     }

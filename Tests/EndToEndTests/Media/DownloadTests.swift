@@ -33,7 +33,9 @@ struct DownloadTests {
 
     @Test("What a browser could run is a download, whatever it is called")
     func attachments() async throws {
-        for (bytes, type) in [(SampleFile.html, "text/html"), (SampleFile.svg, "image/svg+xml"), (SampleFile.text, "text/plain")] {
+        for (bytes, type) in [
+            (SampleFile.html, "text/html"), (SampleFile.svg, "image/svg+xml"), (SampleFile.text, "text/plain"),
+        ] {
             let (media, _) = try await world.send(bytes, "file", name: "photo.png")
             let answer = try await world.file(media, by: world.bob)
             #expect(answer.headers["content-disposition"] == #"attachment; filename="photo.png""#)
@@ -72,7 +74,9 @@ struct DownloadTests {
         let (media, message) = try await world.send(SampleFile.text)
         func statuses() async throws -> [Int] {
             var all: [Int] = []
-            for api in [world.alice, world.bob, world.carol, world.admin] { all.append(try await world.file(media, by: api).status) }
+            for api in [world.alice, world.bob, world.carol, world.admin] {
+                all.append(try await world.file(media, by: api).status)
+            }
             return all
         }
         #expect(try await statuses() == [200, 200, 404, 200])
@@ -101,7 +105,9 @@ struct DownloadTests {
         }
         #expect(try await send("image", #"{"media":"\#(media)"}"#, by: world.bob).code == "unknown-media")
         #expect(try await send("voice", #"{"media":"\#(media)"}"#, by: world.alice).json.string("parameter") == "type")
-        #expect(try await send("image", #"{"media":"\#(media)","size":1}"#, by: world.alice).json.string("parameter") == "size")
+        #expect(
+            try await send("image", #"{"media":"\#(media)","size":1}"#, by: world.alice).json.string("parameter")
+                == "size")
         #expect(try await send("image", #"{"media":"\#(media)"}"#, by: world.alice).status == 201)
         #expect(try await send("file", #"{"media":"\#(media)"}"#, by: world.bob).status == 201)
     }
@@ -126,7 +132,8 @@ struct DownloadTests {
         // It is no token for anything else, and no other token is a link.
         let posing = API(server: world.server.url, token: String(token))
         #expect(try await posing.call("GET", "/v1/me").code == "invalid-token")
-        #expect(try await nobody.call("GET", "/v1/media/\(media)?token=\(world.alice.token ?? "")").code == "invalid-token")
+        #expect(
+            try await nobody.call("GET", "/v1/media/\(media)?token=\(world.alice.token ?? "")").code == "invalid-token")
         #expect(try await link(#"{"expiresIn":0}"#, by: world.bob).json.string("parameter") == "expiresIn")
         #expect(try await link(#"{"expiresIn":604801}"#, by: world.bob).status == 422)
         #expect(try await link(nil, by: world.carol).status == 404)

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("What is refused of files")
 struct MediaLimitTests {
-    @Test("A GIF of 2,097,152 bytes passes, one more does not; 100 MiB and one byte is refused by its length", .rows(106))
+    @Test(
+        "A GIF of 2,097,152 bytes passes, one more does not; 100 MiB and one byte is refused by its length", .rows(106))
     func limits() async throws {
         let world = try await MediaServer()
         let gif = 2_097_152
@@ -14,7 +15,7 @@ struct MediaLimitTests {
         for version in [nil, 6] {
             // Not a byte of it is sent.
             let connection = try await RawConnection(world.server)
-            world.begin(version, length: 104_857_601, on: connection)
+            world.sendHead(version, length: 104_857_601, on: connection)
             let answer = try await connection.answer()
             #expect(answer.status == 413 && answer.body.contains(#""limit":104857600"#), "\(answer)")
             #expect(answer.head.lowercased().contains("connection: close"))
@@ -30,7 +31,7 @@ struct MediaLimitTests {
         #expect(set.status == 200 && set.json.int("fileBytes") == 1_000_000)
         for version in [nil, 6] {
             let connection = try await RawConnection(world.server)
-            world.begin(version, length: nil, on: connection)
+            world.sendHead(version, length: nil, on: connection)
             if version != nil { _ = try await connection.read(through: "\r\n\r\n") }
             for part in 0..<6 {
                 connection.write("40000\r\n")
@@ -48,7 +49,7 @@ struct MediaLimitTests {
     func cutChunked() async throws {
         let world = try await MediaServer()
         let connection = try await RawConnection(world.server)
-        world.begin(nil, length: nil, on: connection)
+        world.sendHead(nil, length: nil, on: connection)
         connection.write("5\r\nhello\r\n")
         try await Task.sleep(for: .milliseconds(100))
         connection.close()
@@ -76,7 +77,7 @@ struct MediaLimitTests {
     func early() async throws {
         let world = try await MediaServer()
         let connection = try await RawConnection(world.server)
-        world.begin(6, "image", length: 90_000_000, on: connection)
+        world.sendHead(6, "image", length: 90_000_000, on: connection)
         _ = try await connection.read(through: "\r\n\r\n")
         connection.write(SampleFile.png(30_000, 30_000, content: 600_000))
         let answer = try await connection.answer()

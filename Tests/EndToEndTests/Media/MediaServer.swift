@@ -1,4 +1,5 @@
 import Foundation
+import ScrollbackModel
 import Testing
 
 /// A server with alice and bob in `group:crew`, and what tests of files say to it.
@@ -24,14 +25,19 @@ struct MediaServer: Sendable {
         "/v1/media?conversation=group:crew&type=\(type)" + (name.map { "&name=\($0)" } ?? "")
     }
 
-    func upload(_ bytes: [UInt8], _ type: String = "file", name: String? = nil, by api: API? = nil) async throws -> Answer {
-        try await (api ?? alice).call("POST", Self.path(type, name: name), bytes: bytes, type: "application/octet-stream")
+    func upload(_ bytes: [UInt8], _ type: String = "file", name: String? = nil, by api: API? = nil) async throws
+        -> Answer
+    {
+        try await (api ?? alice).call(
+            "POST", Self.path(type, name: name), bytes: bytes, type: "application/octet-stream")
     }
 
     /// Uploads a file and sends it.
     ///
     /// - Returns: its id, and the message's.
-    func send(_ bytes: [UInt8], _ type: String = "file", name: String? = nil) async throws -> (media: String, message: String) {
+    func send(_ bytes: [UInt8], _ type: String = "file", name: String? = nil) async throws -> (
+        media: String, message: String
+    ) {
         let uploaded = try await upload(bytes, type, name: name)
         let media = try #require(uploaded.json.string("media"), "\(uploaded)")
         let message = UUID().uuidString.lowercased()
@@ -42,7 +48,9 @@ struct MediaServer: Sendable {
         return (media, message)
     }
 
-    func file(_ media: String, by api: API, _ headers: [String: String] = [:], method: String = "GET") async throws -> Answer {
+    func file(_ media: String, by api: API, _ headers: [String: String] = [:], method: String = "GET") async throws
+        -> Answer
+    {
         try await api.call(method, "/v1/media/\(media)", headers: headers)
     }
 
@@ -74,8 +82,9 @@ struct MediaServer: Sendable {
     }
 
     /// Writes the head of an upload whose body the test writes itself.
-    func begin(_ version: Int?, _ type: String = "file", length: Int?, on connection: RawConnection) {
-        var head = "POST \(Self.path(type)) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(alice.token ?? "")\r\n"
+    func sendHead(_ version: Int?, _ type: String = "file", length: Int?, on connection: RawConnection) {
+        var head =
+            "POST \(Self.path(type)) HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(alice.token ?? "")\r\n"
         head += length.map { "Content-Length: \($0)\r\n" } ?? "Transfer-Encoding: chunked\r\n"
         if let version { for (name, value) in Self.fields(version, isEnd: true) { head += "\(name): \(value)\r\n" } }
         connection.write(head + "\r\n")
@@ -83,7 +92,7 @@ struct MediaServer: Sendable {
 
     /// Begins an upload, and says where it is once the server has.
     func begin(_ version: Int, length: Int, on connection: RawConnection) async throws -> String {
-        begin(version, length: length, on: connection)
+        sendHead(version, length: length, on: connection)
         let head = try await connection.read(through: "\r\n\r\n")
         try #require(head.hasPrefix("HTTP/1.1 104 "), "\(head)")
         let location = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("location: ") }

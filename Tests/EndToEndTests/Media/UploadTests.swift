@@ -1,5 +1,6 @@
 import ContractRows
 import Foundation
+import ScrollbackModel
 import Testing
 
 @Suite("Uploads")
@@ -12,9 +13,12 @@ struct UploadTests {
         for version in [nil, 3, 4, 5, 6, 7, 99] {
             let headers = version.map { MediaServer.fields($0, isEnd: true) } ?? [:]
             let answer = try await world.alice.call(
-                "POST", MediaServer.path(name: "a%20b%C3%A9.bin"), bytes: Self.file, type: "text/plain", headers: headers)
+                "POST", MediaServer.path(name: "a%20b%C3%A9.bin"), bytes: Self.file, type: "text/plain",
+                headers: headers)
             #expect(answer.status == 201 && answer.json.int("size") == Self.file.count, "\(answer)")
-            #expect(answer.json.string("name") == "a bé.bin" && answer.json.string("mediaType") == "application/octet-stream")
+            #expect(
+                answer.json.string("name") == "a bé.bin"
+                    && answer.json.string("mediaType") == "application/octet-stream")
             let isKnown = version.map { (3...6).contains($0) } ?? false
             #expect(answer.headers["upload-offset"] == (isKnown ? String(Self.file.count) : nil))
             #expect((answer.headers["location"] != nil) == isKnown)
@@ -157,7 +161,9 @@ struct UploadTests {
             headers: MediaServer.fields(6, isEnd: false).merging(["Upload-Length": "10"]) { $1 })
         let upload = try #require(begun.headers["location"])
         #expect(begun.headers["upload-limit"]?.contains("max-size=104857600") == true)
-        func patch(_ headers: [String: String], _ bytes: [UInt8], type: String = "application/partial-upload") async throws -> Int {
+        func patch(_ headers: [String: String], _ bytes: [UInt8], type: String = "application/partial-upload")
+            async throws -> Int
+        {
             try await world.alice.call("PATCH", upload, bytes: bytes, type: type, headers: headers).status
         }
         let end = MediaServer.fields(6, isEnd: true, offset: 2)
@@ -186,7 +192,8 @@ struct UploadTests {
             "POST", MediaServer.path(), bytes: [1, 2], type: nil, headers: MediaServer.fields(6, isEnd: false))
         let upload = try #require(begun.headers["location"])
         let old = Date(timeIntervalSinceNow: -7200)
-        let alice = API(server: world.server.url, token: try await world.server.token("alice", lifetime: 60, madeAt: old))
+        let alice = API(
+            server: world.server.url, token: try await world.server.token("alice", lifetime: 60, madeAt: old))
         let bob = API(server: world.server.url, token: try await world.server.token("bob", lifetime: 60, madeAt: old))
         #expect(try await world.upload([1], by: alice).code == "token-expired")
         #expect(try await world.offset(of: upload, 6, by: bob) == nil)
@@ -202,7 +209,7 @@ struct UploadTests {
         let world = try await MediaServer()
         let connection = try await RawConnection(world.server)
         for version in [3, 4, 5, 6] {
-            world.begin(version, length: 3, on: connection)
+            world.sendHead(version, length: 3, on: connection)
             let head = try await connection.read(through: "\r\n\r\n")
             #expect(head.hasPrefix("HTTP/1.1 104 Upload Resumption Supported\r\n"), "\(head)")
             #expect(head.lowercased().contains("upload-draft-interop-version: \(version)\r\n"))
@@ -211,7 +218,7 @@ struct UploadTests {
             connection.write([1, 2, 3])
             #expect(try await connection.answer().status == 201)
         }
-        world.begin(nil, length: 3, on: connection)
+        world.sendHead(nil, length: 3, on: connection)
         connection.write([1, 2, 3])
         #expect(try await connection.answer().status == 201)
     }

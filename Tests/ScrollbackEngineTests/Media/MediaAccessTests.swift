@@ -100,9 +100,13 @@ struct MediaAccessTests {
         let file = try await world.upload(SampleFile.text, to: group, by: "alice")
         try world.send(world.submission("app:album", #"{"files":["\#(file.id)"]}"#), to: group, by: "alice")
         #expect(try world.mayRead(file, "bob"))
-        try world.send(world.submission("app:album", #"{"files":[{"path":"a-rather-long-name-of-a-file.txt"}]}"#), to: group, by: "alice")
+        try world.send(
+            world.submission("app:album", #"{"files":[{"path":"a-rather-long-name-of-a-file.txt"}]}"#), to: group,
+            by: "alice")
         let unknown = #"{"files":["00000000-0000-4000-8000-000000000000"]}"#
-        #expect(refusal { try world.send(world.submission("app:album", unknown), to: group, by: "alice") }?.code == .unknownMedia)
+        #expect(
+            refusal { try world.send(world.submission("app:album", unknown), to: group, by: "alice") }?.code
+                == .unknownMedia)
     }
 
     @Test("An edit takes the file it drops from the others, and gives the one it adds")

@@ -32,7 +32,7 @@ struct MediaRulesTests {
         arguments: [
             (MessageType.voice, SampleFile.png(1, 1), "image/png"), (.image, SampleFile.html, "text/html"),
             (.image, SampleFile.svg, "image/svg+xml"), (.gif, SampleFile.png(1, 1), "image/png"),
-            (.video, SampleFile.mp3, "audio/mpeg"), (.image, [], "application/octet-stream"),
+            (.video, SampleFile.mp3, "audio/mpeg"), (.image, [], "text/plain"),
             (.image, SampleFile.png(30_000, 30_000), "30000 x 30000"),
             (.image, Array(SampleFile.png(100, 100).dropLast(8)), "cut off"),
             (.image, Array(SampleFile.jpeg.dropLast(2)), "cut off"),
@@ -61,7 +61,9 @@ struct MediaRulesTests {
         let gif = 2 * 1 << 20
         let file = try await world.upload(SampleFile.gif(bytes: gif), as: .gif, to: group, by: "alice")
         #expect(file.size == Int64(gif))
-        let refusal = await refused { try await world.upload(SampleFile.gif(bytes: gif + 1), as: .gif, to: group, by: "alice") }
+        let refusal = await refused {
+            try await world.upload(SampleFile.gif(bytes: gif + 1), as: .gif, to: group, by: "alice")
+        }
         #expect(refusal?.code == .mediaTooLarge && refusal?.status == 413 && refusal?.limit == gif)
         let large = 100 * 1 << 20
         for (length, code) in [(large, nil), (large + 1, ChatError.Code.mediaTooLarge)] {
@@ -73,7 +75,10 @@ struct MediaRulesTests {
         }
         // Uploaded as a file, it is not sent as a GIF.
         let asFile = try await world.upload(SampleFile.gif(bytes: gif + 1), to: group, by: "alice")
-        #expect(ScrollbackEngineTests.refusal { try world.send(world.submission(of: asFile, type: .gif), to: group, by: "alice") }?.code == .mediaTooLarge)
+        #expect(
+            ScrollbackEngineTests.refusal {
+                try world.send(world.submission(of: asFile, type: .gif), to: group, by: "alice")
+            }?.code == .mediaTooLarge)
         try world.set { $0.mediaLimits.gifBytes = gif + 1 }
         try world.send(world.submission(of: asFile, type: .gif), to: group, by: "alice")
     }
@@ -88,7 +93,10 @@ struct MediaRulesTests {
     func said() async throws {
         let file = try await world.upload(SampleFile.png(4, 3), as: .image, to: group, by: "alice")
         func send(_ members: String) -> ChatError? {
-            refusal { try world.send(world.submission(.image, #"{"media":"\#(file.id)",\#(members)}"#), to: group, by: "alice") }
+            refusal {
+                try world.send(
+                    world.submission(.image, #"{"media":"\#(file.id)",\#(members)}"#), to: group, by: "alice")
+            }
         }
         #expect(send(#""size":\#(file.size + 1)"#)?.parameter == "size")
         #expect(send(#""mediaType":"image/jpeg""#)?.parameter == "mediaType")
@@ -114,7 +122,8 @@ struct MediaRulesTests {
         let request = try UploadRequest(conversation: group)
         var rows: [UploadRow] = []
         for _ in 0..<2 { rows.append(try await world.begin(request, by: "alice")) }
-        #expect(await refused { _ = try await world.engine.beginUpload(request, by: Caller(user: "alice")) }?.limit == 2)
+        #expect(
+            await refused { _ = try await world.engine.beginUpload(request, by: Caller(user: "alice")) }?.limit == 2)
         _ = try await world.engine.beginUpload(request, by: Caller(user: "bob"))
         await (try await world.engine.transfer(rows[0].id, by: "alice", interrupt: {})).cancel()
         _ = try await world.engine.beginUpload(request, by: Caller(user: "alice"))
@@ -154,7 +163,9 @@ struct MediaRulesTests {
         try await late.append(SampleFile.mp3)
         #expect(await refused { _ = try await late.finish(by: alice) }?.code == .conflict)
         await late.cancel()
-        #expect(await refused { _ = try await world.engine.upload([1], request, by: Caller(user: "bob")) }?.code == .conflict)
+        #expect(
+            await refused { _ = try await world.engine.upload([1], request, by: Caller(user: "bob")) }?.code
+                == .conflict)
         #expect(try await world.engine.bytes(of: id, by: alice) == SampleFile.text)
     }
 }

@@ -116,6 +116,8 @@ struct MediaTidyTests {
         let file = try await transfer.finish(by: Caller(user: "alice"))
         await transfer.end()
         #expect(file.blob == BlobID(of: SampleFile.text + SampleFile.mp3))
-        #expect(await refused { _ = try await world.engine.transfer(row.id, by: "bob", interrupt: {}) }?.code == .unknownUpload)
+        #expect(
+            await refused { _ = try await world.engine.transfer(row.id, by: "bob", interrupt: {}) }?.code
+                == .unknownUpload)
     }
 }

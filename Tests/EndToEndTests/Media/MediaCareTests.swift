@@ -1,0 +1,116 @@
+import ContractRows
+import Foundation
+import ScrollbackModel
+import Testing
+
+@Suite("Care for files")
+struct MediaCareTests {
+    private func inode(_ url: URL) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: url.path)[.systemFileNumber] as? Int
+    }
+
+    private func blobs(of data: URL) -> [URL] {
+        let folder = data.appending(path: "media/blobs")
+        let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
+        return (found?.allObjects as? [URL] ?? []).filter { $0.lastPathComponent.count == 62 }
+    }
+
+    @Test("A backup has the files, as the same bytes on the same volume; restored they are there, thumbnails too")
+    func backup() async throws {
+        let world = try await MediaServer()
+        let (media, _) = try await world.send(SampleFile.png(40, 30, content: 500_000), "image")
+        let thumbnail = try await world.alice.call(
+            "PUT", "/v1/media/\(media)/thumbnail", bytes: SampleFile.jpeg, type: "image/jpeg")
+        #expect(thumbnail.status == 200)
+        // Bytes that no row knows of are no part of it, nor are uploads under way.
+        let orphan = world.server.data.appending(path: "media/blobs/ff")
+        try FileManager.default.createDirectory(at: orphan, withIntermediateDirectories: true)
+        let name = String(repeating: "f", count: 62)
+        try Data([1]).write(to: orphan.appending(component: name))
+        let begun = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: [1], type: nil, headers: MediaServer.fields(6, isEnd: false))
+        let (backup, _) = try await world.server.backUp("backup")
+        let (there, here) = (blobs(of: backup), blobs(of: world.server.data))
+        #expect(there.count == 2 && here.count >= 2)
+        #expect(try Set(there.map(inode)).isSubset(of: Set(here.map(inode))))
+        #expect(try await RunningServer.verdict(backup).isWhole)
+
+        let folder = try RunningServer.makeFolder()
+        try await RunningServer.restore(backup, to: folder.appending(component: "data"))
+        #expect(try await RunningServer.verdict(folder.appending(component: "data")).isWhole)
+        let other = try await RunningServer.start(folder: folder)
+        let bob = try await other.api("bob")
+        #expect(try await bob.call("GET", "/v1/media/\(media)").bytes == SampleFile.png(40, 30, content: 500_000))
+        #expect(try await bob.call("GET", "/v1/media/\(media)/thumbnail").bytes == SampleFile.jpeg)
+        let upload = try #require(begun.headers["location"])
+        #expect(try await other.api("alice").call("HEAD", upload).status == 404)
+
+        // A byte that changed is noticed.
+        let damaged = try #require(there.first)
+        var bytes = try Data(contentsOf: damaged)
+        bytes[bytes.startIndex] ^= 1
+        try FileManager.default.removeItem(at: damaged)
+        try bytes.write(to: damaged)
+        let verdict = try await RunningServer.verdict(backup)
+        #expect(!verdict.isWhole && verdict.text.contains("was changed"), "\(verdict)")
+    }
+
+    @Test("Bytes that are missing or cut off are told of by verify")
+    func verify() async throws {
+        let world = try await MediaServer()
+        _ = try await world.send(SampleFile.text)
+        _ = try await world.send(SampleFile.mp3)
+        #expect(try await world.server.terminate() == 0)
+        #expect(try await RunningServer.verdict(world.server.data).isWhole)
+        let files = blobs(of: world.server.data)
+        try #require(files.count == 2)
+        try FileManager.default.removeItem(at: files[0])
+        try Data([1]).write(to: files[1])
+        let verdict = try await RunningServer.verdict(world.server.data)
+        #expect(
+            !verdict.isWhole && verdict.text.contains("missing") && verdict.text.contains("there are 1"), "\(verdict)")
+    }
+
+    @Test("What a crash left is gone after a start, and nothing that a row knows of")
+    func remains() async throws {
+        let world = try await MediaServer()
+        let (media, _) = try await world.send(SampleFile.text)
+        let begun = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: [1, 2], type: nil, headers: MediaServer.fields(6, isEnd: false))
+        let upload = try #require(begun.headers["location"])
+        world.server.kill()
+        let folder = world.server.data.appending(path: "media")
+        let orphan = folder.appending(path: "blobs/ff")
+        try FileManager.default.createDirectory(at: orphan, withIntermediateDirectories: true)
+        try Data([1]).write(to: orphan.appending(component: String(repeating: "f", count: 62)))
+        try Data([1]).write(to: folder.appending(path: "uploads/AAAAAAAAAAAAAAAAAAAAAAAA"))
+        try await world.server.start()
+        // A change of how long things are kept begins what would come within the minute.
+        #expect(try await world.admin.call("PUT", "/v1/settings", #"{"mediaRetentionDays":180}"#).status == 200)
+        try await eventually("they are gone") { world.filesOnDisk.count == 2 ? true : nil }
+        #expect(try await world.file(media, by: world.bob).bytes == SampleFile.text)
+        #expect(try await world.append([3], to: upload, at: 2, 6).status == 201)
+    }
+
+    @Test("On a full disk an upload is 503 storage-full, and goes on once there is room")
+    func fullDisk() async throws {
+        let world = try await MediaServer(shell: "trap '' XFSZ; ulimit -S -f \(3 * 1024 * 2)")
+        let file = SampleFile.noise(5_000_000, seed: 3)
+        let connection = try await RawConnection(world.server)
+        let upload = try await world.begin(6, length: file.count, on: connection)
+        connection.write(file)
+        let refused = try await connection.answer()
+        #expect(refused.status == 503 && refused.body.contains("storage-full"), "\(refused)")
+        let lifted = Process()
+        lifted.executableURL = URL(filePath: "/usr/bin/env")
+        lifted.arguments = ["prlimit", "--pid", "\(world.server.pid)", "--fsize=unlimited:"]
+        try lifted.run()
+        lifted.waitUntilExit()
+        try #require(lifted.terminationStatus == 0, "this test takes the program prlimit (util-linux)")
+        let offset = try #require(try await world.offset(of: upload, 6))
+        #expect(offset <= 3 * 1024 * 1024)
+        let end = try await world.append(Array(file[offset...]), to: upload, at: offset, 6)
+        let media = try #require(end.json.string("media"), "\(end)")
+        #expect(try await world.file(media, by: world.alice).bytes == file)
+    }
+}
