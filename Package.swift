@@ -188,7 +188,7 @@ let package = Package(
         // An app for the tests to kill; no product has it.
         .target(name: "OfflineWeek", dependencies: ["Scrollback"], path: "Tests/OfflineWeek", swiftSettings: strict),
         .executableTarget(
-            name: "offline-app", dependencies: ["OfflineWeek", "Scrollback"], path: "Tests/OfflineApp",
+            name: "offline-app", dependencies: ["OfflineWeek", "Scrollback", "ScrollbackSync"], path: "Tests/OfflineApp",
             swiftSettings: strict),
         // The real program, real sockets, the real SDK.
         .testTarget(

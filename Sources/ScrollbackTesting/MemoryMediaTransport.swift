@@ -26,11 +26,11 @@ struct MemoryMediaTransport: MediaTransport {
         }
     }
 
-    func offset(of resource: String, token: String) async throws(ChatError) -> Int64 {
+    func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress {
         let transfer = try await transfer(resource, token)
-        let offset = await transfer.row.offset
+        let row = await transfer.row
         await transfer.end()
-        return offset
+        return UploadProgress(offset: row.offset, isComplete: row.state == .done)
     }
 
     func append(

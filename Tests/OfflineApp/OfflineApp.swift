@@ -1,6 +1,7 @@
 import Foundation
 import OfflineWeek
 import Scrollback
+import ScrollbackSync
 
 /// An app that is killed again and again: `offline-app queue|send SERVER STORE TOKEN COUNT PICTURE`.
 ///
@@ -34,6 +35,16 @@ struct OfflineApp {
         } else {
             client.connect()
             await client.flushed()
+            let failed = try await client.core.store.read { reader in
+                try reader.outbox().compactMap { item -> String? in
+                    guard case .failed(let error) = item.state else { return nil }
+                    return "\(item.conversation): \(error)"
+                }
+            }
+            guard failed.isEmpty else {
+                print(failed.joined(separator: "\n"))
+                exit(1)
+            }
         }
         await client.close()
         print("done")

@@ -29,12 +29,12 @@ struct HTTPMediaTransport: MediaTransport {
         return location
     }
 
-    func offset(of resource: String, token: String) async throws(ChatError) -> Int64 {
+    func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress {
         let answer = try await ask("HEAD", try place(resource), token, [Self.version])
         guard let offset = answer.headers["upload-offset"].flatMap({ Int64($0) }) else {
             throw ChatError(.internalError, "the server does not say how much of the upload it has")
         }
-        return offset
+        return UploadProgress(offset: offset, isComplete: answer.headers["upload-complete"] == "?1")
     }
 
     func append(

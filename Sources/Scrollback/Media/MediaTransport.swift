@@ -14,9 +14,9 @@ package protocol MediaTransport: Sendable {
     /// How much of an upload the server has.
     ///
     /// - Throws: `unknown-upload` when it has given it up.
-    func offset(of resource: String, token: String) async throws(ChatError) -> Int64
+    func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress
 
-    /// Hands over the piece that begins at an offset; the one that ends the file completes the upload.
+    /// Hands over the piece that begins at an offset; the one that ends the file completes the upload, be it empty.
     ///
     /// - Throws: `conflict` when the server has more or less than that; `unknown-upload`.
     func append(
@@ -37,6 +37,19 @@ package protocol MediaTransport: Sendable {
     func link(
         to media: MediaID, thumbnail: Bool, expiresIn seconds: Int?, token: String
     ) async throws(ChatError) -> URL
+}
+
+/// What a server has of an upload.
+package struct UploadProgress: Hashable, Sendable {
+    /// How many bytes, from the first.
+    package var offset: Int64
+    /// Whether it made a file of them: that it has every byte is not enough.
+    package var isComplete: Bool
+
+    package init(offset: Int64, isComplete: Bool) {
+        self.offset = offset
+        self.isComplete = isComplete
+    }
 }
 
 /// A piece of a file.

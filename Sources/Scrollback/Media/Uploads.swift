@@ -98,18 +98,15 @@ final class Uploads: Sendable {
         _ tell: @Sendable (Int64) -> Void
     ) async throws(ChatError) {
         var upload = upload
-        var offset: Int64 = 0
+        var held = UploadProgress(offset: 0, isComplete: false)
         if let resource = upload.resource {
             do throws(ChatError) {
-                offset = try await core.withToken { (token) throws(ChatError) in
-                    try await core.media.offset(of: resource, token: token)
-                }
+                held = try await progress(of: resource, core)
             } catch  where error.code == .unknownUpload {
                 upload.resource = nil
             }
         }
         if upload.resource == nil {
-            offset = 0
             let begun = upload
             upload.resource = try await core.withToken { (token) throws(ChatError) in
                 try await core.media.begin(begun, in: conversation, token: token)
@@ -117,24 +114,23 @@ final class Uploads: Sendable {
             let saved = upload
             try await core.store.write { try $0.save(saved) }
         }
-        while let resource = upload.resource, offset < upload.size {
+        while let resource = upload.resource, !held.isComplete {
             try Self.checkNotCancelled()
-            tell(offset)
-            let piece = try core.files.read(upload.hash, from: offset, upTo: core.uploadPiece)
-            guard !piece.isEmpty else { throw ChatError(.localStorage, "the copy of the file is cut off") }
-            let (place, isLast) = (offset, offset + Int64(piece.count) == upload.size)
+            tell(held.offset)
+            let piece = try core.files.read(upload.hash, from: held.offset, upTo: core.uploadPiece)
+            let (place, end) = (held.offset, held.offset + Int64(piece.count))
+            let isLast = end == upload.size
+            guard isLast || !piece.isEmpty else { throw ChatError(.localStorage, "the copy of the file is cut off") }
             do throws(ChatError) {
                 try await core.withToken { (token) throws(ChatError) in
                     try await core.media.append(piece, to: resource, at: place, isLast: isLast, token: token)
                 }
-                offset += Int64(piece.count)
+                held = UploadProgress(offset: end, isComplete: isLast)
             } catch  where error.code == .conflict {
                 // An answer was lost: what the server has decides.
-                let held = try await core.withToken { (token) throws(ChatError) in
-                    try await core.media.offset(of: resource, token: token)
-                }
-                guard held != offset else { throw error }
-                offset = held
+                let now = try await progress(of: resource, core)
+                guard now != held else { throw error }
+                held = now
             }
         }
         if let hash = upload.thumbnail {
@@ -146,6 +142,12 @@ final class Uploads: Sendable {
         upload.isDone = true
         let done = upload
         try await core.store.write { try $0.save(done) }
+    }
+
+    private func progress(of resource: String, _ core: ClientCore) async throws(ChatError) -> UploadProgress {
+        try await core.withToken { (token) throws(ChatError) in
+            try await core.media.progress(of: resource, token: token)
+        }
     }
 
     /// To wherever the app brings its files.
