@@ -3,8 +3,10 @@ import Hummingbird
 import ScrollbackEngine
 import ScrollbackModel
 
-/// What a request says of a resumable upload: draft-ietf-httpbis-resumable-upload, interop versions 3 to 6 (drafts 01 to
-/// 05). A version that is not known is as none: such a request is a plain upload.
+/// What a request says of a resumable upload.
+///
+/// draft-ietf-httpbis-resumable-upload, interop versions 3 to 6 (drafts 01 to 05). A version that is not known is as none:
+/// such a request is a plain upload.
 struct UploadFields: Sendable {
     /// 3...6.
     var version: Int?
