@@ -220,7 +220,7 @@ let package = Package(
         .testTarget(
             name: "ScrollbackTestingTests",
             dependencies: [
-                "ContractRows", "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite",
+                "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite",
                 "ScrollbackTesting",
             ],
             swiftSettings: strict),

@@ -43,20 +43,22 @@ public final class ChatWorld: Sendable {
     /// - Parameters:
     ///   - user: whose client it is.
     ///   - store: where it keeps what it knows; a directory survives the client.
-    ///   - pace: how fast it sends; by default as fast as can be, unlike a client outside of a test.
+    ///   - configure: changes its configuration, whose pace is as fast as can be here.
     /// - Returns: a client that is connecting, or waits for the user to be online.
     /// - Throws: `local-storage` when the store can't be opened or is another user's.
     public func client(
-        _ user: UserID, store: ChatClient.Configuration.Store = .inMemory, pace: SendPace? = nil
+        _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
+        configure: (inout ChatClient.Configuration) -> Void = { _ in }
     ) async throws(ChatError) -> ChatClient {
-        let client = try await disconnectedClient(user, store: store, pace: pace)
+        let client = try await disconnectedClient(user, store: store, configure: configure)
         client.connect()
         return client
     }
 
     /// A client that waits for `connect()`.
     public func disconnectedClient(
-        _ user: UserID, store: ChatClient.Configuration.Store = .inMemory, pace: SendPace? = nil
+        _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
+        configure: (inout ChatClient.Configuration) -> Void = { _ in }
     ) async throws(ChatError) -> ChatClient {
         guard let address = URL(string: "http://world.invalid") else {
             throw ChatError(.internalError, "the world has no address")
@@ -66,7 +68,8 @@ public final class ChatWorld: Sendable {
         configuration.transport = MemoryTransport(server: server, user: user)
         configuration.mediaTransport = MemoryMediaTransport(server: server, user: user)
         configuration.clock = { [time] in time.now }
-        configuration.pace = pace
+        configuration.pace = nil
+        configure(&configuration)
         let client = try await ChatClient.open(configuration)
         clients.withLock { $0.append(client) }
         return client

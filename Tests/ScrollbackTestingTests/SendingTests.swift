@@ -204,7 +204,7 @@ struct SendingTests {
     func sixth() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
-        let alice = try await world.client("alice", pace: SendPace(perSecond: 0.01, excess: .fails))
+        let alice = try await world.client("alice") { $0.pace = SendPace(perSecond: 0.01, excess: .fails) }
         var sendings: [Sending] = []
         for number in 1...6 { sendings.append(try await alice.conversation(group).send(.text("\(number)"))) }
         for sending in sendings.prefix(5) { _ = try await sending.delivered() }
@@ -231,7 +231,7 @@ struct SendingTests {
     func waits() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
-        let alice = try await world.client("alice", pace: .standard)
+        let alice = try await world.client("alice") { $0.pace = .standard }
         var last: Sending?
         for number in 1...12 {
             let id: ConversationID = number.isMultiple(of: 2) ? group : .direct("bob")

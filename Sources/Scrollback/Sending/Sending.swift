@@ -51,6 +51,13 @@ public struct Sending: Sendable, Identifiable {
         return stream
     }
 
+    /// What the message says, as it waits to be sent; nothing once it is sent, and of a change.
+    ///
+    /// - Throws: `local-storage`.
+    public func content() async throws(ChatError) -> MessageContent? {
+        try await core.store.read { [id] in try $0.pending(id)?.submission.content }
+    }
+
     /// Waits until the message is on the server.
     ///
     /// - Returns: the message; of a change, the message as it is then.

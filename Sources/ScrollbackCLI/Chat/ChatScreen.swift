@@ -40,7 +40,7 @@ struct ChatScreen {
                 lines.append("       ┌ \(quoted)")
             }
             let time = message.sentAt.formatted(date: .omitted, time: .shortened)
-            lines.append("\(time)  \(message.sender): \(Self.words(of: message))")
+            lines.append("\(time)  \(message.sender): \(message.words)")
             remember(message)
         }
         return lines
@@ -76,24 +76,7 @@ struct ChatScreen {
 
     /// A few words for a line about a message.
     private static func summary(of message: Message) -> String {
-        let words = words(of: message).replacing("\n", with: " ")
+        let words = message.words.replacing("\n", with: " ")
         return words.count > 40 ? "\(words.prefix(39))…" : words
-    }
-
-    /// What a message says; of a file what it is.
-    static func words(of message: Message) -> String {
-        guard let content = message.content else { return "(taken back)" }
-        if let quote = content.quote { return "“\(quote.content.text ?? "[\(quote.content.type)]")” — \(quote.text)" }
-        if let text = content.text { return text }
-        if let place = content.location {
-            return "[location \(place.name ?? "") \(place.latitude), \(place.longitude)]"
-        }
-        guard let media = content.media else { return "[\(content.type)]" }
-        var facts = [content.type.rawValue]
-        if let name = media.name { facts.append(name) }
-        if let pixels = media.pixels { facts.append("\(pixels.width) × \(pixels.height)") }
-        if let duration = media.duration { facts.append("\(Int(duration.rounded())) s") }
-        if let size = media.size { facts.append(size.formatted(.byteCount(style: .file))) }
-        return "[\(facts.joined(separator: ", "))]"
     }
 }

@@ -38,13 +38,16 @@ enum Output {
 struct Progress {
     private let label: String
     let total: Int
+    private let isBytes: Bool
     private let isTerminal = isatty(2) == 1
     private let start = Date()
     private var lastShown = Date.distantPast
 
-    init(_ label: String, total: Int) {
+    /// - Parameter isBytes: whether what is counted are bytes.
+    init(_ label: String, total: Int, isBytes: Bool = false) {
         self.label = label
         self.total = total
+        self.isBytes = isBytes
     }
 
     mutating func show(_ done: Int, _ note: String = "") {
@@ -63,7 +66,9 @@ struct Progress {
         let fraction = total == 0 ? 1 : min(1, Double(done) / Double(total))
         let rate = Double(done) / max(0.001, Date().timeIntervalSince(start))
         let percent = String(format: "%3.0f %%", fraction * 100)
-        let text = "\(label) \(percent)  \(done) of \(total), \(Int(rate)) a second\(note.isEmpty ? "" : "  \(note)")"
+        func count(_ number: Int) -> String { isBytes ? Bytes.text(Int64(number)) : String(number) }
+        let amount = "\(count(done)) of \(count(total)), \(count(Int(rate))) a second"
+        let text = "\(label) \(percent)  \(amount)\(note.isEmpty ? "" : "  \(note)")"
         if isTerminal {
             let filled = Int(fraction * 30)
             let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 30 - filled)

@@ -72,7 +72,7 @@ struct Download: AsyncParsableCommand {
         }
         let size = Int(media.size ?? 0)
         let watching = Task {
-            var progress = Progress("fetching", total: max(1, size))
+            var progress = Progress("fetching", total: size, isBytes: true)
             for await fraction in client.media.progress(of: media) { progress.show(Int(fraction * Double(size))) }
             if !Task.isCancelled { progress.finish(size) }
         }

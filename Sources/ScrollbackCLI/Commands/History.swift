@@ -175,7 +175,7 @@ extension Output {
     /// A message as a line.
     static func show(_ message: Message, json isJSON: Bool) {
         if isJSON { return json { message.writeMembers(to: &$0) } }
-        let content = message.isDeleted ? "[deleted]" : message.text ?? "[\(message.type)]"
+        let content = message.words
         let notes = [
             message.editedAt == nil ? nil : "edited",
             message.replies.map { "\($0.count) replies" },

@@ -74,7 +74,7 @@ struct Recents: AsyncParsableCommand {
                 } else {
                     let unread = head.unread > 0 ? "\(head.unread) unread" : ""
                     let mentions = head.mentions > 0 ? "@\(head.mentions)" : ""
-                    let last = head.lastMessage.map { "\($0.sender): \($0.text ?? "[\($0.type)]")" } ?? ""
+                    let last = head.lastMessage.map { "\($0.sender): \($0.words)" } ?? ""
                     let marks = [unread, mentions].filter { !$0.isEmpty }.joined(separator: " ")
                     Output.line("\(head.conversation)  \(marks)  \(last.replacing("\n", with: " ").prefix(100))")
                 }

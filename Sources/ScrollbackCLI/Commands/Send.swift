@@ -92,16 +92,13 @@ struct Send: AsyncParsableCommand {
         try await client.connected()
         let sending = try await client.conversation(conversation.id).send(
             attachment, mentioning: attributes.mentions, replyingTo: attributes.replyTo)
-        var progress = Progress("uploading", total: 100)
-        var hasBegun = false
+        let size = Int(try await sending.content()?.media?.size ?? 0)
+        var progress = Progress("uploading", total: size, isBytes: true)
         for await state in sending.states {
-            if case .uploading(let fraction) = state {
-                hasBegun = true
-                progress.show(Int(fraction * 100))
-            }
+            if case .uploading(let fraction) = state { progress.show(Int(fraction * Double(size))) }
         }
         let message = try await sending.delivered()
-        if hasBegun { progress.finish(100) }
+        progress.finish(size)
         Output.show(message, json: connection.json)
         await client.close()
     }

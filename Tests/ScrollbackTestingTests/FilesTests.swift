@@ -1,0 +1,288 @@
+import ContractRows
+import Foundation
+import PictureFixtures
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import Synchronization
+import Testing
+
+@Suite("Files between devices")
+struct FilesTests {
+    private let group = ConversationID.group("swift")
+
+    private func withGroup(
+        uploader: (any MediaUploader)? = nil, _ body: (ChatWorld, ChatClient, ChatClient) async throws -> Void
+    ) async throws {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice") { configuration in
+            configuration.media.uploader = uploader
+            configuration.uploadPiece = 10_000
+        }
+        let bob = try await world.client("bob")
+        try await body(world, alice, bob)
+        await world.close()
+    }
+
+    private static func bytes(_ count: Int) -> Data {
+        Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) })
+    }
+
+    // MARK: There and back
+
+    @Test("A picture arrives with its thumbnail, and whoever may see the message may see it", .rows(97, 99, 103, 109))
+    func picture() async throws {
+        try await withGroup { world, alice, bob in
+            let photo = try PictureFixture.named("photo-1600x1200.jpg")
+            let sent = try await alice.conversation(group).send(.image(.data(photo, name: "صورة 🌅.jpg"))).delivered()
+            #expect(try await eventually { try await bob.conversation(group).recent()?.unread == 1 })
+            let media = try #require(try await bob.conversation(group).history(.latest).messages.first?.content?.media)
+            #expect(media == sent.content?.media)
+            let file = try Data(contentsOf: await bob.media.file(for: media))
+            #expect(Int64(file.count) == media.size)
+            #expect(try Data(contentsOf: await alice.media.file(for: media)) == file)
+            let thumbnail = try Data(contentsOf: try #require(try await bob.media.thumbnail(for: media)))
+            #expect(!thumbnail.isEmpty && thumbnail.count <= 64 << 10)
+
+            let carol = try await world.client("carol")
+            await #expect(
+                performing: { try await carol.media.file(for: media) },
+                throws: { ($0 as? ChatError)?.code == .unknownMedia })
+            // Sent on, it is Carol's to see as well.
+            _ = try await bob.conversation(.direct("carol")).send(try #require(sent.content)).delivered()
+            #expect(try Data(contentsOf: await carol.media.file(for: media)) == file)
+            try await alice.conversation(group).recall(sent.id).finished()
+            #expect(
+                try await eventually {
+                    try await bob.conversation(group).history(.latest).messages.first?.isDeleted == true
+                })
+            #expect(try Data(contentsOf: await carol.media.file(for: media)) == file)
+        }
+    }
+
+    @Test("What somebody sends who may not read the file is refused, and a wrong size or type too")
+    func forged() async throws {
+        try await withGroup { world, alice, _ in
+            let sent = try await alice.conversation(group).send(.file(.data(Self.bytes(100)))).delivered()
+            var media = try #require(sent.content?.media)
+            try await world.makeGroup("other", members: ["mallory", "alice"])
+            let mallory = try await world.client("mallory")
+            let other = ConversationID.group("other")
+            let theft = try await mallory.conversation(other).send(try #require(sent.content))
+            await #expect(
+                performing: { try await theft.delivered() }, throws: { ($0 as? ChatError)?.code == .unknownMedia })
+            media.size = 99
+            let lie = try await alice.conversation(other).send(.media(.file, media))
+            await #expect(
+                performing: { try await lie.delivered() }, throws: { ($0 as? ChatError)?.code == .invalidParameter })
+            media.size = 100
+            let picture = try await alice.conversation(other).send(.media(.image, media))
+            await #expect(performing: { try await picture.delivered() }, throws: { $0 is ChatError })
+        }
+    }
+
+    // MARK: Interruptions
+
+    @Test("An upload tells how far it has come, and goes on where it was when the network is back", .rows(104))
+    func resumes() async throws {
+        try await withGroup { world, alice, bob in
+            let data = Self.bytes(1_000_000)
+            world.goOffline("alice")
+            let sending = try await alice.conversation(group).send(.file(.data(data, name: "a.bin")))
+            let text = try await alice.conversation(group).send(.text("after it"))
+            let elsewhere = try await alice.conversation(.direct("bob")).send(.text("beside it"))
+            world.goOnline("alice")
+            _ = try await elsewhere.delivered()
+            var fractions: [Double] = []
+            for await state in sending.states {
+                guard case .uploading(let fraction) = state else { continue }
+                fractions.append(fraction)
+                if fractions.count == 3 || fractions.count == 6 {
+                    world.goOffline("alice")
+                    world.goOnline("alice")
+                }
+            }
+            let message = try await sending.delivered()
+            #expect(fractions == fractions.sorted())
+            #expect(try await text.delivered().seq == message.seq + 1)
+            let media = try #require(message.content?.media)
+            #expect(try Data(contentsOf: await bob.media.file(for: media)) == data)
+        }
+    }
+
+    @Test("An upload of which the server has every byte, and no file yet, is finished and not taken for one")
+    func everyByteAndNoFile() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice"])
+        world.goOffline("alice")
+        let data = Self.bytes(1000)
+        let phone = try await world.client("alice", store: .directory(folder))
+        let sending = try await phone.conversation(group).send(.file(.data(data)))
+
+        // The server took all of it, and was killed before it made a file of it.
+        var upload = try #require(try await phone.core.store.read { try $0.uploads(of: sending.id) }.first)
+        let alice = Caller(user: "alice")
+        let request = try UploadRequest(
+            conversation: group, media: upload.media, type: .file, length: Int64(data.count))
+        guard case .upload(let row) = try await world.engine.beginUpload(request, by: alice) else {
+            Issue.record("the file is there already")
+            return
+        }
+        let transfer = try await world.engine.transfer(row.id, by: "alice", interrupt: {})
+        try await transfer.append(Array(data))
+        try await transfer.save()
+        await transfer.end()
+        upload.resource = row.id.description
+        let begun = upload
+        try await phone.core.store.write { try $0.save(begun) }
+
+        world.goOnline("alice")
+        let media = try #require(try await sending.delivered().content?.media)
+        #expect(try await world.engine.bytes(of: try #require(media.id), by: alice) == Array(data))
+        await world.close()
+    }
+
+    @Test("A message that is cancelled while its file is on its way is gone, and what is behind it goes on", .rows(105))
+    func cancelled() async throws {
+        try await withGroup { world, alice, bob in
+            let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(2_000_000))))
+            let next = try await alice.conversation(group).send(.text("next"))
+            for await state in sending.states {
+                if case .uploading(let fraction) = state, fraction > 0 { break }
+            }
+            try await sending.cancel()
+            #expect(try await next.delivered().seq == 1)
+            #expect(try await eventually { try await bob.texts(in: group) == ["next"] })
+            #expect(try await alice.pendingCount() == 0)
+        }
+    }
+
+    @Test("A file that can't be sent fails its message alone, and can be sent again", .rows(106, 113))
+    func refused() async throws {
+        try await withGroup { world, alice, _ in
+            try await world.limitFiles(to: 1000)
+            let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(1001))))
+            let next = try await alice.conversation(group).send(.text("next"))
+            await #expect(
+                performing: { try await sending.delivered() },
+                throws: { ($0 as? ChatError)?.code == .mediaTooLarge && ($0 as? ChatError)?.limit == 1000 })
+            #expect(try await next.delivered().seq == 1)
+            try await world.limitFiles(to: 2000)
+            try await sending.retry()
+            #expect(try await sending.delivered().seq == 2)
+        }
+    }
+
+    // MARK: The app's own uploader
+
+    private final class Uploader: MediaUploader {
+        let errors: Mutex<[any Error]>
+        let uploaded = Mutex<[URL: Data]>([:])
+
+        init(failing errors: [any Error] = []) {
+            self.errors = Mutex(errors)
+        }
+
+        func upload(_ file: OutgoingFile, progress: @Sendable (Double) -> Void) async throws -> URL {
+            progress(0.5)
+            if let error = errors.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { throw error }
+            guard let url = URL(string: "https://files.example.com/\(UUID())") else { throw CancellationError() }
+            let data = try Data(contentsOf: file.file)
+            uploaded.withLock { $0[url] = data }
+            return url
+        }
+    }
+
+    private struct Refusal: Error {}
+
+    @Test("The app's own uploader brings files where it wants, and the message says where", .rows(110, 111))
+    func ownUploader() async throws {
+        let uploader = Uploader(failing: [ChatError(.unreachable, "the app's server is away", retryAfter: 0.05)])
+        try await withGroup(uploader: uploader) { _, alice, bob in
+            let photo = try PictureFixture.named("photo-1600x1200.jpg")
+            let sent = try await alice.conversation(group).send(.image(.data(photo))).delivered()
+            let media = try #require(sent.content?.media)
+            guard case .remote(let url) = media.source else {
+                Issue.record("\(media.source)")
+                return
+            }
+            #expect(uploader.uploaded.withLock { $0[url] }?.count == media.size.map { Int($0) })
+            #expect(media.thumbnail == nil && media.pixels != nil)
+            // Whoever sent it has it.
+            #expect(try Data(contentsOf: await alice.media.file(for: media)) == uploader.uploaded.withLock { $0[url] })
+            #expect(try await eventually { try await bob.conversation(group).history(.latest).messages.count == 1 })
+
+            let album = try MediaAttachment.custom(Album(title: "two"), files: [.data(Data([1])), .data(Data([2]))])
+            let files = try await alice.conversation(group).send(album).delivered().content?.files ?? []
+            #expect(files.count == 2 && files.allSatisfy { if case .remote = $0 { true } else { false } })
+        }
+    }
+
+    private struct Album: CustomContent {
+        static let type: MessageType = "app:album"
+        var title: String
+    }
+
+    @Test("What the app's own uploader refuses fails the message, until it is sent again", .rows(112))
+    func ownUploaderRefuses() async throws {
+        try await withGroup(uploader: Uploader(failing: [Refusal()])) { _, alice, _ in
+            let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
+            await #expect(
+                performing: { try await sending.delivered() }, throws: { ($0 as? ChatError)?.code == .uploadFailed })
+            try await sending.retry()
+            #expect(try await sending.delivered().seq == 1)
+        }
+    }
+
+    // MARK: The cache
+
+    @Test("A file is fetched once however many ask, and the one used last stays when there is no room", .rows(109))
+    func cache() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        let bob = try await world.client("bob") { $0.media.cacheSize = 250_000 }
+        var files: [Media] = []
+        for number in 0..<4 {
+            let data = Self.bytes(100_000 + number)
+            let sent = try await alice.conversation(group).send(.file(.data(data))).delivered()
+            files.append(try #require(sent.content?.media))
+        }
+        let places = try await withThrowingTaskGroup(of: URL.self) { [first = files[0]] tasks in
+            for _ in 0..<10 { tasks.addTask { try await bob.media.file(for: first) } }
+            return try await tasks.reduce(into: Set<URL>()) { $0.insert($1) }
+        }
+        #expect(places.count == 1)
+        let folder = bob.core.store.files
+        for file in files {
+            world.advance(by: 1)
+            _ = try await bob.media.file(for: file)
+        }
+        let kept = folder.hashes(olderThan: .distantFuture)
+        #expect(kept.count == 2)
+        world.goOffline("bob")
+        #expect(FileManager.default.fileExists(atPath: try await bob.media.file(for: files[3]).path))
+        await #expect(performing: { try await bob.media.file(for: files[0]) }, throws: { $0 is ChatError })
+        try await bob.media.removeAll()
+        #expect(folder.hashes(olderThan: .distantFuture).isEmpty)
+        await world.close()
+        #expect(!FileManager.default.fileExists(atPath: folder.directory.path))
+    }
+}
+
+extension ChatWorld {
+    fileprivate func limitFiles(to bytes: Int) async throws {
+        let result: Result<ServerSettings, ChatError> = await withCheckedContinuation { continuation in
+            engine.putSettings(by: Caller(user: "admin", isAdmin: true)) {
+                continuation.resume(returning: $0)
+            } _: {
+                $0.mediaLimits = MediaLimits(gifBytes: 2 << 20, fileBytes: bytes)
+            }
+        }
+        _ = try result.get()
+    }
+}
