@@ -15,20 +15,34 @@ package final class Engine: Sendable {
     package let permissions: Permissions
     package let clock: @Sendable () -> Date
     let current: Mutex<ServerSettings>
+    /// Looks at what is said; one that was handed in stays, the built-in one follows the settings.
+    let filter: Mutex<any ContentFilter>
+    private let hasOwnFilter: Bool
+    let webhooks: (any WebhookTransport)?
+    let turnstile = Turnstile()
+    package let deliveries = Deliveries()
     /// How many messages that nobody could see were removed since the start.
     package let removedMessages = Atomic<Int>(0)
     /// Conversations with rows that nobody can see any more.
     let unswept = Mutex<Set<ConversationID>>([])
 
-    /// - Parameter index: finds words; without one every message is read for every search.
+    /// - Parameters:
+    ///   - index: finds words; without one every message is read for every search.
+    ///   - filter: looks at what is said in place of the built-in one.
+    ///   - webhooks: reaches the operator's own program; without one nobody is asked or told.
     package init(
         store: any MessageStore, index: any MessageIndex = ScanningIndex(), execution: Log.Execution = .thread,
         limits: Limits = .standard,
-        permissions: Permissions = .standard, clock: @escaping @Sendable () -> Date = { Date() },
+        permissions: Permissions = .standard, filter: (any ContentFilter)? = nil,
+        webhooks: (any WebhookTransport)? = nil, clock: @escaping @Sendable () -> Date = { Date() },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
-        let hub = Hub()
-        current = Mutex(try Self.storedSettings(store))
+        let hub = Hub(clock: clock)
+        let settings = try Self.storedSettings(store)
+        current = Mutex(settings)
+        self.filter = Mutex(filter ?? WordFilter(settings.manners.bannedWords))
+        hasOwnFilter = filter != nil
+        self.webhooks = webhooks
         self.store = store
         self.hub = hub
         self.index = index
@@ -41,7 +55,17 @@ package final class Engine: Sendable {
                 hub.publish(events)
                 let changed = Set(events.compactMap(\.changedConversation))
                 if !changed.isEmpty { index.committed(changed, moved: commit) }
-            }, observe: observe)
+            }, record: { [deliveries] in try deliveries.record($0) },
+            recorded: { [deliveries] in deliveries.recorded($0) }, observe: observe)
+        follow(settings)
+    }
+
+    /// Takes up settings that hold from here on.
+    func follow(_ settings: ServerSettings) {
+        if !hasOwnFilter { filter.withLock { $0 = WordFilter(settings.manners.bannedWords) } }
+        hub.rooms.setPace(settings.manners.roomMessagesPerSecond)
+        deliveries.after.withLock { $0 = settings.manners.webhooks.after }
+        deliveries.begin()
     }
 
     func access(to id: ConversationID, for caller: Caller, in store: any StoreReader) throws -> Access {

@@ -15,16 +15,19 @@ package struct ServerSettings: Hashable, Sendable {
     package var allowsHistoryDelete: Bool
     /// Whether a message that was recalled or deleted is taken off the unread counts of who has not read it.
     package var recallLowersUnread: Bool
+    /// What may be said, who is asked and told of it, and how much of it a room streams.
+    package var manners: MannersSettings
 
     package init(
         retention: RetentionPolicy = .forever, countWindowDays: Int? = 30, allowsHistory: Bool = true,
-        allowsHistoryDelete: Bool = true, recallLowersUnread: Bool = true
+        allowsHistoryDelete: Bool = true, recallLowersUnread: Bool = true, manners: MannersSettings = .init()
     ) {
         self.retention = retention
         self.countWindowDays = countWindowDays
         self.allowsHistory = allowsHistory
         self.allowsHistoryDelete = allowsHistoryDelete
         self.recallLowersUnread = recallLowersUnread
+        self.manners = manners
     }
 
     /// - Throws: `invalid-parameter` naming what is out of range.
@@ -35,10 +38,12 @@ package struct ServerSettings: Hashable, Sendable {
                 "countWindowDays", "must be in 1...\(RetentionPolicy.maximumDays), or null",
                 limit: RetentionPolicy.maximumDays)
         }
+        try manners.validate()
         return self
     }
 
-    package func writeMembers(to writer: inout JSONWriter) {
+    /// - Parameter withSecrets: for the store alone.
+    package func writeMembers(to writer: inout JSONWriter, withSecrets: Bool = false) {
         writer.key("retentionDays")
         retention.write(to: &writer)
         writer.key("countWindowDays")
@@ -46,6 +51,7 @@ package struct ServerSettings: Hashable, Sendable {
         writer.field("allowsHistory", allowsHistory)
         writer.field("allowsHistoryDelete", allowsHistoryDelete)
         writer.field("recallLowersUnread", recallLowersUnread)
+        manners.writeMembers(to: &writer, withSecrets: withSecrets)
     }
 
     /// Takes over one member.
@@ -58,7 +64,7 @@ package struct ServerSettings: Hashable, Sendable {
         case "allowsHistory": allowsHistory = try value.bool()
         case "allowsHistoryDelete": allowsHistoryDelete = try value.bool()
         case "recallLowersUnread": recallLowersUnread = try value.bool()
-        default: return false
+        default: return try manners.read(name, &value)
         }
         return true
     }
@@ -117,12 +123,17 @@ extension Engine {
                 change(&settings)
                 settings = try settings.validated()
                 var writer = JSONWriter()
-                writer.object { settings.writeMembers(to: &$0) }
+                writer.object { settings.writeMembers(to: &$0, withSecrets: true) }
                 try transaction.store.put(settings: writer.json)
+                // Who is told nothing any more is told nothing of the past either.
+                if settings.manners.webhooks.after == nil { try transaction.store.dropDeliveries() }
                 return settings
             },
             completion: { [self] result in
-                if case .success(let settings) = result { current.withLock { $0 = settings } }
+                if case .success(let settings) = result {
+                    current.withLock { $0 = settings }
+                    follow(settings)
+                }
                 completion(result)
             })
     }

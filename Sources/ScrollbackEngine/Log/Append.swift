@@ -10,15 +10,27 @@ package struct Append: Sendable {
     package var submission: Submission
     package var origin: Origin?
     package let digest: Int64
+    /// What came of looking at it; with another content `submission` has that.
+    let judgement: Judgement
+    /// What was sent.
+    let sent: RawJSON
 
     /// - Parameter conversation: its absolute name.
-    package init(conversation: ConversationID, sender: Caller, submission: Submission, origin: Origin? = nil) {
+    package init(
+        conversation: ConversationID, sender: Caller, submission: Submission, origin: Origin? = nil,
+        judgement: Judgement = .allowed
+    ) {
         self.conversation = conversation
         self.sender = sender.user
         senderIsAdmin = sender.isAdmin
         self.submission = submission
         self.origin = origin
         digest = submission.digest
+        self.judgement = judgement
+        sent = submission.content.json
+        if let content = judgement.replacement {
+            self.submission.content = MessageContent(known: submission.content.type, json: content)
+        }
     }
 }
 
@@ -28,7 +40,7 @@ extension Submission {
         var fields: [String?] = [
             content.type.rawValue, content.json.text, attributes.metadata?.text, attributes.extra?.text,
             attributes.customType, attributes.push?.text, attributes.replyTo?.description,
-            String(attributes.traits.bits),
+            String(attributes.flagBits),
         ]
         if let mentions = attributes.mentions {
             fields += [mentions.everyone ? "everyone" : "users", mentions.pushText]
@@ -58,12 +70,14 @@ extension Transaction {
         if let (key, epoch) = known, key.sender == append.sender, key.digest == append.digest {
             return SendResult(
                 outcome: .duplicate, id: key.id, timetoken: key.timetoken,
-                position: .init(seq: key.seq, n: key.n, epoch: epoch), thread: key.thread)
+                position: .init(seq: key.seq, n: key.n, epoch: epoch), thread: key.thread,
+                content: try contentThatDiffers(from: append))
         }
         var row = try conversationForSending(append, permissions: permissions)
         if known != nil {
             throw ChatError(.conflict, "the message id \(submission.id) was used for another message", parameter: "id")
         }
+        try append.judgement.check()
         guard submission.traits.isStored else { return deliver(append) }
 
         let time = timetoken(after: row.timetoken)
@@ -78,7 +92,16 @@ extension Transaction {
         try countReply(of: message, by: 1, in: &row)
         return SendResult(
             outcome: .committed, id: message.id, timetoken: time,
-            position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)), thread: message.thread)
+            position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)), thread: message.thread,
+            content: append.judgement.replacement)
+    }
+
+    /// What is stored of a message that was sent before, where that is not what was sent.
+    private func contentThatDiffers(from append: Append) throws -> RawJSON? {
+        guard let row = try conversation(append.conversation),
+            let stored = try store.message(append.submission.id, in: row.number)?.content, stored != append.sent
+        else { return nil }
+        return stored
     }
 
     /// Whether a community's members may hear that the channel moved without hearing the channel.
@@ -106,7 +129,9 @@ extension Transaction {
                     conversation: append.conversation, id: append.submission.id, timetoken: time,
                     sender: append.sender, content: append.submission.content,
                     attributes: append.submission.attributes), origin: append.origin))
-        return SendResult(outcome: .delivered, id: append.submission.id, timetoken: time, position: nil)
+        return SendResult(
+            outcome: .delivered, id: append.submission.id, timetoken: time, position: nil,
+            content: append.judgement.replacement)
     }
 
     /// Gives the next place, and stores the message there.
@@ -188,6 +213,7 @@ extension Transaction {
                 throw try hasStanding(append.sender, in: row)
                     ? ChatError(.notMember, "you are not a member of \(id) any more") : Access.unknown(id)
             }
+            try checkMayWrite(Caller(user: append.sender, isAdmin: append.senderIsAdmin), in: row)
             return row
         }
         let isNamed = id.namedUsers.contains(append.sender)
@@ -195,6 +221,9 @@ extension Transaction {
             permissions[.create, id.kind].isMet(by: nil, isAdmin: append.senderIsAdmin),
             permissions[.send, id.kind].isMet(by: isNamed ? .member : nil, isAdmin: append.senderIsAdmin)
         else { throw Access.unknown(id) }
+        try store.checkIsNotBlocked(Caller(user: append.sender, isAdmin: append.senderIsAdmin), in: id)
+        // What is refused makes no conversation.
+        try append.judgement.check()
         return try createNamed(id)
     }
 }

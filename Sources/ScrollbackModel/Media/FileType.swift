@@ -154,7 +154,8 @@ extension FileType {
         case .gif: mediaType == "image/gif"
         // Recorders put sound into containers that are named after video.
         case .voice:
-            mediaType.hasPrefix("audio/") || ["video/mp4", "video/3gpp", "video/webm", "video/quicktime"].contains(mediaType)
+            mediaType.hasPrefix("audio/")
+                || ["video/mp4", "video/3gpp", "video/webm", "video/quicktime"].contains(mediaType)
         case .video: mediaType.hasPrefix("video/")
         default: true
         }

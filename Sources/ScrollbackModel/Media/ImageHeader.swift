@@ -18,7 +18,9 @@ package struct ImageHeader: Hashable, Sendable {
     package static let mostPixels = 50_000_000
 
     /// Whether decoding it is out of the question.
-    package var isTooLarge: Bool { stored.width.multipliedReportingOverflow(by: stored.height).partialValue > Self.mostPixels }
+    package var isTooLarge: Bool {
+        stored.width.multipliedReportingOverflow(by: stored.height).partialValue > Self.mostPixels
+    }
 
     init(_ width: Int, _ height: Int) {
         stored = Media.Size(width: width, height: height)
@@ -108,7 +110,8 @@ extension ImageHeader {
         }
         var header = ImageHeader(width, height)
         var place = 8
-        while let length = file.number(at: place, 4), !file.has("IDAT", at: place + 4), !file.has("IEND", at: place + 4) {
+        while let length = file.number(at: place, 4), !file.has("IDAT", at: place + 4), !file.has("IEND", at: place + 4)
+        {
             if file.has("acTL", at: place + 4) { header.isAnimated = true }
             if file.has("eXIf", at: place + 4) {
                 header.orientation = exifOrientation(file, at: place + 8) ?? header.orientation

@@ -86,7 +86,9 @@ extension Media {
         writer.field("duration", duration)
         if let thumbnail {
             writer.key("thumbnail")
-            writer.object { $0.field("width", thumbnail.width); $0.field("height", thumbnail.height) }
+            writer.object {
+                $0.field("width", thumbnail.width); $0.field("height", thumbnail.height)
+            }
         }
     }
 

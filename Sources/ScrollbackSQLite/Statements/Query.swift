@@ -13,6 +13,8 @@ enum Query: Int, CaseIterable {
         putSettings
     case eraseMessages, eraseMentions, eraseSpans, eraseBits, eraseVoids, eraseRetired, eraseChanges, eraseActions
     case eraseReaders, eraseMembers
+    case block, blocks, blockers, insertBlock, dropBlock, mute, putMute, dropMute, eraseMutes
+    case deliveryConversations, deliveries, deliveryCount, insertDelivery, dropDeliveriesOf, dropDeliveries
 
     var sql: String {
         switch self {
@@ -97,6 +99,10 @@ enum Query: Int, CaseIterable {
                 clearSeq = 0, clearN = 0, isMuted = 0, isPinned = 0, isMarkedUnread = 0, view = 0, userRev = 0, hasVoids = 0
             WHERE conversation = ?
             """
+        case .block, .blocks, .blockers, .insertBlock, .dropBlock, .mute, .putMute, .dropMute, .eraseMutes: manners
+        case .deliveryConversations, .deliveries, .deliveryCount, .insertDelivery, .dropDeliveriesOf,
+            .dropDeliveries:
+            manners
         default: change
         }
     }
@@ -106,14 +112,14 @@ enum Query: Int, CaseIterable {
         case .insertConversation:
             """
             INSERT INTO conversation (\(Self.settings), kind, target, part)
-            VALUES (\(Self.places(24)))
+            VALUES (\(Self.places(26)))
             ON CONFLICT (kind, target, part) DO UPDATE
             SET (\(Self.settings)) = (\(Self.excluded(Self.settings)))
             RETURNING number
             """
         case .updateConversation:
             // Not its name: SQLite would write the index on names anew, though a name never changes.
-            "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(21))) WHERE number = ?"
+            "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(23))) WHERE number = ?"
         case .putMember:
             """
             INSERT INTO member (\(Self.memberColumns)) VALUES (\(Self.places(16)))
@@ -196,7 +202,7 @@ enum Query: Int, CaseIterable {
 
     private static let settings = """
         name, avatar, metadata, visibility, isPrivate, isDeleted, createdAt, salt, head, n, timetoken, rev, firstSeq, \
-        floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, moved
+        floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, isFrozen, capacity, moved
         """
     static let conversationColumns = "number, kind, target, part, \(settings)"
     private static let memberState = """
