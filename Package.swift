@@ -86,6 +86,7 @@ let package = Package(
             name: "ScrollbackServer",
             dependencies: [
                 "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire", "StoreFiles",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

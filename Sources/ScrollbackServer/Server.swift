@@ -21,6 +21,7 @@ package struct Server: Sendable {
     private let store: SQLiteStore
     private let search: SQLiteSearch
     private let engine: Engine
+    private let webhooks: HTTPWebhooks
     private let tokens: TokenService
     private let metrics: ServerMetrics
     private let certificates: Certificates?
@@ -44,7 +45,8 @@ package struct Server: Sendable {
         storeOptions.readers = options.readers
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         search = try SQLiteSearch(store)
-        engine = try Engine(store: store, index: search, observe: { metrics.record($0) })
+        webhooks = HTTPWebhooks()
+        engine = try Engine(store: store, index: search, webhooks: webhooks, observe: { metrics.record($0) })
         tokens = try await TokenService(directory: options.directory)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
         if options.makesDemo {
@@ -88,6 +90,7 @@ package struct Server: Sendable {
                 Housekeeping(engine: engine, tokens: tokens, certificates: certificates, logger: logger),
                 tidy,
                 Indexing(search: search, logger: logger),
+                Telling(engine: engine),
                 application,
                 Drain(sockets: sockets, readiness: readiness),
             ],
@@ -102,6 +105,7 @@ package struct Server: Sendable {
                 cause: error)
         }
         engine.log.close()
+        await webhooks.shutdown()
         try await threads.shutdownGracefully()
         try? search.close()
         try store.close()

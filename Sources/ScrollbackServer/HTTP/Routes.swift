@@ -19,7 +19,8 @@ struct Route: Sendable {
     }
 
     /// Every operation there is.
-    static let all: [Route] = people + conversations + members + messages + changes + actions + history + operations
+    static let all: [Route] =
+        people + blocks + conversations + members + messages + changes + actions + history + operations
 }
 
 /// What there is over HTTP, and the document that says so.

@@ -47,6 +47,8 @@ final class ServerMetrics: Sendable {
     let connections = Counter()
     let outboundBytes = Counter()
     let slowCloses = Counter()
+    /// Low messages that a socket was spared which had too much to read.
+    let roomMessagesSpared = Counter()
     let failedCommits = Counter()
     let requests = Counter()
     let failedRequests = Counter()
@@ -74,6 +76,22 @@ final class ServerMetrics: Sendable {
         write(
             "scrollback_messages_removed_total", "counter", "Messages removed after they were deleted or expired.",
             engine.removedMessages.load(ordering: .relaxed))
+        write(
+            "scrollback_room_messages_left_out_total", "counter", "Messages of rooms above their pace, not streamed.",
+            engine.hub.messagesLeftOut)
+        write(
+            "scrollback_room_messages_spared_total", "counter", "Low messages of rooms that a slow socket was spared.",
+            roomMessagesSpared.current)
+        let deliveries = engine.deliveries
+        write(
+            "scrollback_webhook_waiting", "gauge", "Events that wait for the operator's program.",
+            deliveries.waiting.load(ordering: .relaxed))
+        write(
+            "scrollback_webhook_posts_total", "counter", "Posts that the operator's program took.",
+            deliveries.posts.load(ordering: .relaxed))
+        write(
+            "scrollback_webhook_failures_total", "counter", "Posts that it did not take.",
+            deliveries.failures.load(ordering: .relaxed))
         commitSeconds.write("scrollback_commit_seconds", "Seconds of a transaction, its sync included.", to: &text)
         commitJobs.write("scrollback_commit_writes", "Writes in a transaction.", to: &text)
         if let sizes = try? store.sizes() {

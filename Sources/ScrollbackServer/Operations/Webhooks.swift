@@ -1,0 +1,48 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import ScrollbackEngine
+import ServiceLifecycle
+
+/// Reaches the operator's own program over HTTP.
+struct HTTPWebhooks: WebhookTransport {
+    private let client: HTTPClient
+
+    /// The most bytes of an answer that are read.
+    private static let answerBytes = 1 << 20
+
+    init() {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.timeout.connect = .seconds(5)
+        // A refused connection is known at once, and what is to be told is tried again anyway.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    func post(_ request: WebhookRequest) async throws -> WebhookResponse {
+        var post = HTTPClientRequest(url: request.url)
+        post.method = .POST
+        for (name, value) in request.headers { post.headers.add(name: name, value: value) }
+        post.headers.add(name: "User-Agent", value: "scrollback/\(Server.version)")
+        post.body = .bytes(ByteBuffer(bytes: request.body))
+        let components = request.timeout.components
+        let timeout = TimeAmount.nanoseconds(
+            components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000)
+        // The time for the answer's body is part of it.
+        let deadline = NIODeadline.now() + timeout
+        let response = try await client.execute(post, deadline: deadline)
+        let body = try await response.body.collect(upTo: Self.answerBytes)
+        return WebhookResponse(status: Int(response.status.code), body: Array(buffer: body))
+    }
+
+    func shutdown() async { try? await client.shutdown() }
+}
+
+/// Tells the operator's own program what was said.
+struct Telling: Service {
+    let engine: Engine
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await engine.deliver() }
+    }
+}
