@@ -16,17 +16,20 @@ public struct Conversation: Sendable, Identifiable {
     /// Returns once it is safe on this device; the rest happens by itself, across restarts. ``Sending/states`` tells
     /// what became of it: the server may refuse it still, for example because the user is not a member.
     ///
+    /// - Parameter priority: whether a room streams it when there is more than it can; elsewhere it says nothing.
     /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
     @discardableResult
     public func send(
         _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
-        metadata: RawJSON? = nil, customType: String? = nil, traits: MessageTraits = .init()
+        metadata: RawJSON? = nil, customType: String? = nil, traits: MessageTraits = .init(),
+        priority: MessagePriority = .normal
     ) async throws(ChatError) -> Sending {
         var generator = SystemRandomNumberGenerator()
         let submission = try Submission(
             id: MessageID(at: core.clock(), using: &generator), content: content,
             attributes: MessageAttributes(
-                mentions: mentions, metadata: metadata, customType: customType, replyTo: replyTo, traits: traits)
+                mentions: mentions, metadata: metadata, customType: customType, replyTo: replyTo, traits: traits,
+                priority: priority)
         ).validated(limits: .standard)
         let now = core.clock()
         let item = try await core.store.write { [id] in try $0.insert(submission, to: id, now: now) }
@@ -66,28 +69,5 @@ public struct Conversation: Sendable, Identifiable {
     /// The conversation's entry in the list of recents, if it has one.
     public func recent() async throws(ChatError) -> RecentConversation? {
         try await core.store.read { [id] in try $0.recent(id) }
-    }
-
-    // MARK: Streams
-
-    /// Hears a community channel or a room in full for as long as the returned value is held; other kinds are heard anyway.
-    public func subscribe() -> Subscription {
-        core.mailbox.post(.subscribe([id], isOn: true))
-        return Subscription(id: id, core: core)
-    }
-
-    /// Hearing a channel or room; ends when it is let go of.
-    public final class Subscription: Sendable {
-        private let id: ConversationID
-        private let core: ClientCore
-
-        init(id: ConversationID, core: ClientCore) {
-            self.id = id
-            self.core = core
-        }
-
-        deinit {
-            core.mailbox.post(.subscribe([id], isOn: false))
-        }
     }
 }

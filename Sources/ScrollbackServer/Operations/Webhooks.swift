@@ -3,20 +3,30 @@ import NIOCore
 import NIOHTTP1
 import ScrollbackEngine
 import ServiceLifecycle
+import Synchronization
 
 /// Reaches the operator's own program over HTTP.
-struct HTTPWebhooks: WebhookTransport {
-    private let client: HTTPClient
+final class HTTPWebhooks: WebhookTransport {
+    /// Made when it is needed first: most servers tell nobody.
+    private let state = Mutex<HTTPClient?>(nil)
 
     /// The most bytes of an answer that are read.
     private static let answerBytes = 1 << 20
 
-    init() {
+    private static func makeClient() -> HTTPClient {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(5)
         // A refused connection is known at once, and what is to be told is tried again anyway.
         configuration.connectionPool.retryConnectionEstablishment = false
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    private var client: HTTPClient {
+        state.withLock { client in
+            let known = client ?? Self.makeClient()
+            client = known
+            return known
+        }
     }
 
     func post(_ request: WebhookRequest) async throws -> WebhookResponse {
@@ -35,7 +45,13 @@ struct HTTPWebhooks: WebhookTransport {
         return WebhookResponse(status: Int(response.status.code), body: Array(buffer: body))
     }
 
-    func shutdown() async { try? await client.shutdown() }
+    func shutdown() async {
+        let client = state.withLock { client in
+            defer { client = nil }
+            return client
+        }
+        try? await client?.shutdown()
+    }
 }
 
 /// Tells the operator's own program what was said.
