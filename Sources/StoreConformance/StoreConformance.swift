@@ -28,7 +28,7 @@ package struct StoreConformance: Sendable {
     }
 
     package static let cases: [Case] =
-        conversations + people + readState + messages + pages + changes + transactions + concurrency
+        conversations + people + readState + messages + pages + changes + manners + transactions + concurrency
 
     private let readsDuringWrites: Bool
     private let makeStore: @Sendable () throws -> any MessageStore

@@ -111,6 +111,8 @@ struct ToleranceTests {
         "position": ["seq"], "profile": ["user"], "client-clear": ["seq"], "event-head-floor": ["seq", "rev"],
         "event-changed-annotated": ["change", "seq"], "result-refresh": ["error"], "result-search": ["message"],
         "client-subscribe": ["conversations"], "client-unsubscribe": ["conversations"],
+        "client-typing": ["conversation", "isTyping"], "client-block": ["user"], "client-unblock": ["user"],
+        "client-blocks": [], "client-send-low": ["conversation", "message"],
     ]
     /// Where what is required elsewhere may be left out.
     private static let optionalThere: Set<String> = [

@@ -125,7 +125,7 @@ extension Transaction {
             guard id.kind == .room else { throw ChatError.invalidParameter("capacity", "is a setting of rooms") }
             guard ConversationSettings.capacities.contains(capacity) else {
                 throw ChatError.invalidParameter(
-                    "capacity", "must be in 1...\(ConversationSettings.capacities.upperBound), or null for any number",
+                    "capacity", "must be in 1...\(ConversationSettings.capacities.upperBound), or \"unlimited\"",
                     limit: ConversationSettings.capacities.upperBound)
             }
         }

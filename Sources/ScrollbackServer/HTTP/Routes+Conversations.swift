@@ -44,7 +44,7 @@ extension Route {
                 case "historyVisibility":
                     settings.visibility = try value.null() ? nil : value.choice("historyVisibility")
                 case "frozen": settings.isFrozen = try value.null() ? nil : value.bool()
-                case "capacity": settings.capacity = .some(try value.null() ? nil : value.capacity())
+                case "capacity": settings.capacity = try value.null() ? nil : .some(value.capacity())
                 case "private": settings.isPrivate = try value.null() ? nil : value.bool()
                 case "retentionDays":
                     if try value.null() { return }
@@ -163,10 +163,15 @@ extension RequestScope {
 }
 
 extension JSONReader {
-    fileprivate mutating func capacity() throws(ChatError) -> Int {
-        guard let capacity = Int(exactly: try integer()) else {
-            throw .invalidParameter("capacity", "must be in range")
+    /// How many subscribers a room takes; nothing for any number.
+    fileprivate mutating func capacity() throws(ChatError) -> Int? {
+        if nextIsString {
+            guard try string() == "unlimited" else {
+                throw .invalidParameter("capacity", "must be a number of subscribers, or \"unlimited\"")
+            }
+            return nil
         }
+        guard let capacity = Int(exactly: try integer()) else { throw .invalidParameter("capacity", "must be in range") }
         return capacity
     }
 
