@@ -167,6 +167,7 @@ let package = Package(
                 "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire",
                 "ScrollbackWords",
                 "StoreConformance",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .testTarget(
@@ -184,6 +185,7 @@ let package = Package(
                 "ContractRows", "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer",
                 "ScrollbackWire",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

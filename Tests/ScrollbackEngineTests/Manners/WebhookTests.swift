@@ -248,7 +248,7 @@ struct WebhookTests {
             (#"{"after":{"url":"http://","secret":"0123456789abcdef"}}"#, "webhooks.after.url"),
             (#"{"after":{"secret":"0123456789abcdef"}}"#, "webhooks.after.url"),
         ])
-    func refused(_ json: String, _ parameter: String) throws {
+    func badSettings(_ json: String, _ parameter: String) throws {
         let error = refusal {
             var settings = ServerSettings()
             var reader = JSONReader(json)
