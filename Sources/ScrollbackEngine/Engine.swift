@@ -61,8 +61,14 @@ package final class Engine: Sendable {
     }
 
     /// Takes up settings that hold from here on.
-    func follow(_ settings: ServerSettings) {
-        if !hasOwnFilter { filter.withLock { $0 = WordFilter(settings.manners.bannedWords) } }
+    ///
+    /// - Parameter prepared: a filter that may be the one they ask for.
+    func follow(_ settings: ServerSettings, _ prepared: WordFilter? = nil) {
+        let words = settings.manners.bannedWords
+        if !hasOwnFilter, (filter.withLock { $0 } as? WordFilter)?.setting != words {
+            let new = prepared.flatMap { $0.setting == words ? $0 : nil } ?? WordFilter(words)
+            filter.withLock { $0 = new }
+        }
         hub.rooms.setPace(settings.manners.roomMessagesPerSecond)
         deliveries.after.withLock { $0 = settings.manners.webhooks.after }
         deliveries.begin()

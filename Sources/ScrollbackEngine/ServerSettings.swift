@@ -117,6 +117,11 @@ extension Engine {
         guard caller.isAdmin else {
             return completion(.failure(ChatError(.forbidden, "the settings are an administrator's")))
         }
+        // Made here, so that the log's writer does not wait for it.
+        var preview = settings
+        change(&preview)
+        let words = preview.manners.bannedWords
+        let filter = words == settings.manners.bannedWords ? nil : WordFilter(words)
         log.submit(
             { [self] transaction in
                 var settings = settings
@@ -132,7 +137,7 @@ extension Engine {
             completion: { [self] result in
                 if case .success(let settings) = result {
                     current.withLock { $0 = settings }
-                    follow(settings)
+                    follow(settings, filter)
                 }
                 completion(result)
             })

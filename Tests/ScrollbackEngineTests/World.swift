@@ -54,8 +54,11 @@ final class World: Sendable {
         _ text: String = "hi", id: MessageID? = nil, type: MessageType = .text, mentions: Mentions? = nil,
         customType: String? = nil, countsUnread: Bool = true
     ) -> Submission {
-        Submission(
-            id: id ?? newID(), content: MessageContent(known: type, json: MessageContent.text(text).json),
+        // What a command and a picture must have besides.
+        let json = RawJSON(known: #"{"text":"\#(text)","name":"knock","url":"https://example.com/a.jpg"}"#)
+        return Submission(
+            id: id ?? newID(),
+            content: MessageContent(known: type, json: type == .text ? MessageContent.text(text).json : json),
             attributes: .init(mentions: mentions, customType: customType, traits: .init(countsUnread: countsUnread)))
     }
 

@@ -58,7 +58,8 @@ enum Sample {
         conversation: .group("swift"), state: state, isFrozen: true,
         mute: .until(Date(timeIntervalSince1970: 1_795_255_260.5)))
     static let highMessage = Message(
-        conversation: .room("lobby"), seq: 12, n: 0, id: id, timetoken: time, epoch: epoch, sender: "alice", type: .text,
+        conversation: .room("lobby"), seq: 12, n: 0, id: id, timetoken: time, epoch: epoch, sender: "alice",
+        type: .text,
         content: .text("hi"), attributes: .init(priority: .high))
 
     static let head = ConversationHead(

@@ -45,10 +45,12 @@ struct MannersSnippets {
         let sending = try await chat.send(.text("hello"))
         do {
             show(try await sending.delivered().text ?? "")  // as it was stored, if words were replaced
-        } catch let error where error.code == .blocked || error.code == .muted {
-            show(error.message)
-        } catch let error where error.code == .contentRejected {
-            show("choose other words")
+        } catch {
+            switch error.code {
+            case .blocked, .muted: show(error.message)
+            case .contentRejected: show("choose other words")
+            default: throw error
+            }
         }
     }
 

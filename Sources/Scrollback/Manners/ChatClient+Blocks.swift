@@ -2,8 +2,10 @@ public import ScrollbackModel
 import ScrollbackWire
 
 extension ChatClient {
-    /// Lets somebody write to this user no more: their direct messages are refused, and this user does not hear that they
-    /// type. In groups, communities and rooms they are heard all the same.
+    /// Lets somebody write to this user no more.
+    ///
+    /// Their direct messages are refused, and this user does not hear that they type. In groups, communities and rooms
+    /// they are heard all the same.
     ///
     /// - Throws: `invalid-parameter` for this user themselves; `unreachable` or `timeout` when the server can't be asked.
     public func block(_ user: UserID) async throws(ChatError) {

@@ -27,13 +27,17 @@ final class TypingPace: Sendable {
     static let perSecond = 5.0
     static let burst = 10.0
     private static let mostBuckets = 10_000
-    private let buckets = Mutex<[ConversationID: TokenBucket]>([:])
+    private let state = Mutex<(buckets: [ConversationID: TokenBucket], prunedAt: Date)>(([:], .distantPast))
 
     /// - Returns: whether one more is passed on.
     func take(_ id: ConversationID, now: Date) -> Bool {
-        buckets.withLock { buckets in
-            if buckets.count > Self.mostBuckets { buckets = buckets.filter { !$0.value.isFull(at: now) } }
-            return buckets[id, default: TokenBucket(perSecond: Self.perSecond, burst: Self.burst)].take(now: now)
+        state.withLock { state in
+            // Full ones need no remembering; once a second, and not at every signal.
+            if state.buckets.count > Self.mostBuckets, abs(now.timeIntervalSince(state.prunedAt)) >= 1 {
+                state.buckets = state.buckets.filter { !$0.value.isFull(at: now) }
+                state.prunedAt = now
+            }
+            return state.buckets[id, default: TokenBucket(perSecond: Self.perSecond, burst: Self.burst)].take(now: now)
         }
     }
 }

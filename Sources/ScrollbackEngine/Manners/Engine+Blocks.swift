@@ -10,8 +10,22 @@ extension Engine {
         guard user != caller.user else {
             return completion(.failure(.invalidParameter("user", "must be somebody else: nobody blocks themselves")))
         }
-        log.submit({ try $0.store.putBlock(of: user, by: caller.user, isOn: isOn) }, completion: completion)
+        log.submit(
+            { transaction in
+                if isOn, try !transaction.store.hasBlocked(caller.user, user) {
+                    let blocked = try transaction.store.blocked(by: caller.user, after: nil, limit: Self.mostBlocked)
+                    guard blocked.count < Self.mostBlocked else {
+                        throw ChatError.invalidParameter(
+                            "user", "can't be one more: you have blocked \(Self.mostBlocked) already",
+                            limit: Self.mostBlocked)
+                    }
+                }
+                try transaction.store.putBlock(of: user, by: caller.user, isOn: isOn)
+            }, completion: completion)
     }
+
+    /// The most people somebody can have blocked.
+    package static let mostBlocked = 1000
 
     /// Whom the caller has blocked, by name: at most `limit` after `after`.
     package func blocked(by caller: Caller, after: UserID?, limit: Int) throws -> BlockedUsers {

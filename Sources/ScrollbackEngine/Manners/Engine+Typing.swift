@@ -1,8 +1,9 @@
 package import ScrollbackModel
 
 extension Engine {
-    /// Passes on that somebody writes something, to whoever hears the conversation: not to their own devices, and not to who
-    /// has blocked them. Nothing of it is stored.
+    /// Passes on that somebody writes something, to whoever hears the conversation.
+    ///
+    /// Not to their own devices, and not to who has blocked them. Nothing of it is stored.
     ///
     /// - Throws: what a message there would be refused with.
     package func signalTyping(in id: ConversationID, isTyping: Bool, by caller: Caller) throws {

@@ -43,6 +43,7 @@ final class RoomStreams: Sendable {
     private struct State {
         var perSecond = Double(ServerSettings.standardRoomPace)
         var paces: [ConversationID: StreamPace] = [:]
+        var prunedAt = Date.distantPast
         var behind: [ConversationID: LogMark] = [:]
     }
 
@@ -59,7 +60,9 @@ final class RoomStreams: Sendable {
     func admit(_ message: Message, now: Date) -> Bool {
         let isStreamed = state.withLock { state in
             let perSecond = state.perSecond
-            if state.paces.count > Self.mostPaces {
+            // Full ones need no remembering; once a second, and not at every message.
+            if state.paces.count > Self.mostPaces, abs(now.timeIntervalSince(state.prunedAt)) >= 1 {
+                state.prunedAt = now
                 state.paces = state.paces.filter { !$0.value.isFull(at: now, perSecond: perSecond) }
             }
             let isAdmitted = state.paces[message.conversation, default: StreamPace(perSecond: perSecond)]

@@ -3,12 +3,14 @@ import ScrollbackWords
 
 /// Looks for banned words in what a content shows: its text, the text it quotes, the name of a place or a file.
 package struct WordFilter: ContentFilter {
+    /// What it was made of.
+    let setting: BannedWordsSetting
     private let words: BannedWords
-    private let action: BannedWordsSetting.Action
 
+    /// Takes some milliseconds where there are thousands of words.
     package init(_ setting: BannedWordsSetting) {
+        self.setting = setting
         words = BannedWords(setting.words)
-        action = setting.action
     }
 
     package func judge(_ proposal: Proposal) -> Judgement {
@@ -16,7 +18,7 @@ package struct WordFilter: ContentFilter {
         do {
             var isFound = false
             let masked = try proposal.content.json.mapTexts(Self.paths) { text in
-                switch action {
+                switch setting.action {
                 case .reject:
                     isFound = isFound || words.occur(in: text)
                     return nil

@@ -8,8 +8,8 @@ package final class Deliveries: Sendable {
     let after = Mutex<WebhookSettings.After?>(nil)
     let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
-    /// How many wait.
-    package let waiting = Atomic<Int>(0)
+    /// The posts that are over, until somebody looks.
+    private let finished = Mutex<[(conversation: Int64, isTaken: Bool)]>([])
     /// Posts that were taken, and that were not, since the start.
     package let posts = Atomic<Int>(0)
     package let failures = Atomic<Int>(0)
@@ -19,6 +19,18 @@ package final class Deliveries: Sendable {
     }
 
     func begin() { wake.yield() }
+
+    func finish(_ conversation: Int64, isTaken: Bool) {
+        finished.withLock { $0.append((conversation, isTaken)) }
+        begin()
+    }
+
+    func takeFinished() -> [(conversation: Int64, isTaken: Bool)] {
+        finished.withLock { finished in
+            defer { finished = [] }
+            return finished
+        }
+    }
 
     /// Writes down what a transaction did that the program is to be told.
     ///
@@ -37,9 +49,7 @@ package final class Deliveries: Sendable {
 
     /// A commit went well that wrote some down.
     func recorded(_ count: Int) {
-        guard count > 0 else { return }
-        waiting.wrappingAdd(count, ordering: .relaxed)
-        begin()
+        if count > 0 { begin() }
     }
 
     private static func body(of event: Event) -> (ConversationID, RawJSON)? {

@@ -14,73 +14,48 @@ extension Engine {
     /// The longest wait before trying again.
     private static let longestWait: TimeInterval = 60
 
+    /// How many events wait to be told.
+    package var waitingDeliveries: Int { (try? store.read { Int(try $0.deliveryCount()) }) ?? 0 }
+
     /// Tells the operator's program what waits to be told, of each conversation in its order, again and again until it says
     /// that it has it; goes on until its task is cancelled.
     package func deliver() async {
         guard let webhooks else { return }
-        deliveries.waiting.store(
-            (try? store.read { Int(try $0.deliveryCount()) }) ?? 0, ordering: .relaxed)
-        var retries: [Int64: Retry] = [:]
-        var wakes = deliveries.wakes.makeAsyncIterator()
-        while !Task.isCancelled {
-            guard let hook = deliveries.after.withLock({ $0 }), let ready = try? readyConversations(&retries) else {
-                _ = await wakes.next()
-                continue
-            }
-            guard !ready.isEmpty else {
-                // Whichever comes first: something new, or the time to try something old again.
-                retries = retries.filter { $0.value.notBefore > clock() }
-                let next = retries.values.map(\.notBefore).min()
-                let deliveries = deliveries
+        await withDiscardingTaskGroup { group in
+            var schedule = DeliverySchedule(limit: Self.deliveriesAtOnce, longestWait: Self.longestWait)
+            var wakes = deliveries.wakes.makeAsyncIterator()
+            while !Task.isCancelled {
+                for (conversation, isTaken) in deliveries.takeFinished() {
+                    schedule.finished(conversation, isTaken: isTaken, now: clock())
+                }
+                var next: Date?
+                if let hook = deliveries.after.withLock({ $0 }) {
+                    schedule.follow(hook)
+                    do {
+                        let ready = try store.read { try schedule.begin(from: $0, now: clock()) }
+                        for conversation in ready {
+                            group.addTask { [deliveries] in
+                                let isTaken = await self.deliver(conversation, to: hook, over: webhooks)
+                                deliveries.finish(conversation, isTaken: isTaken)
+                            }
+                        }
+                        next = schedule.next
+                    } catch {
+                        next = clock() + 1
+                    }
+                }
+                // Whichever comes first: something new, a post that is done, or the time to try something old again.
                 let alarm = next.map { date in
-                    Task { [clock] in
+                    Task { [clock, deliveries] in
                         try? await Task.sleep(for: .seconds(max(0.01, date.timeIntervalSince(clock()))))
                         if !Task.isCancelled { deliveries.begin() }
                     }
                 }
-                _ = await wakes.next()
+                let isOver = await wakes.next() == nil
                 alarm?.cancel()
-                continue
-            }
-            let results = await withTaskGroup(of: (Int64, Bool).self) { group in
-                for conversation in ready {
-                    group.addTask { (conversation, await self.deliver(conversation, to: hook, over: webhooks)) }
-                }
-                return await group.reduce(into: []) { $0.append($1) }
-            }
-            for (conversation, isDone) in results {
-                if isDone {
-                    retries[conversation] = nil
-                } else {
-                    retries[conversation, default: Retry()].failed(now: clock(), longest: Self.longestWait)
-                }
+                if isOver { return }
             }
         }
-    }
-
-    /// When a conversation is told of again whose last post was not taken.
-    private struct Retry {
-        var notBefore = Date.distantPast
-        private var failures = 0
-
-        mutating func failed(now: Date, longest: TimeInterval) {
-            let wait = min(longest, pow(2, Double(min(failures, 10))))
-            failures += 1
-            notBefore = now + wait * Double.random(in: 0.5...1)
-        }
-    }
-
-    private func readyConversations(_ retries: inout [Int64: Retry]) throws -> [Int64] {
-        let now = clock()
-        var ready: [Int64] = []
-        var last: Int64 = 0
-        while ready.count < Self.deliveriesAtOnce {
-            let page = try store.read { try $0.conversationsWithDeliveries(after: last, limit: 100) }
-            guard let end = page.last else { break }
-            ready += page.filter { retries[$0].map { $0.notBefore <= now } ?? true }
-            last = end
-        }
-        return Array(ready.prefix(Self.deliveriesAtOnce))
     }
 
     /// Posts what waits of one conversation, as much as goes into one post.
@@ -116,16 +91,14 @@ extension Engine {
         }
         deliveries.posts.wrappingAdd(1, ordering: .relaxed)
         let last = batch.last?.number ?? first.number
-        let count = batch.count
         let result: Result<Void, ChatError> = await withCheckedContinuation { continuation in
             log.submit({ try $0.store.dropDeliveries(of: conversation, through: last) }) {
                 continuation.resume(returning: $0)
             }
         }
         // What could not be dropped is told again: at least once.
-        guard case .success = result else { return false }
-        deliveries.waiting.wrappingSubtract(count, ordering: .relaxed)
-        return true
+        if case .success = result { return true }
+        return false
     }
 
     /// Names a delivery for good: a restored store counts anew, under another generation.

@@ -1,3 +1,4 @@
+import Foundation
 import ScrollbackModel
 
 /// Where the operator's own program is asked before a message, and told after one.
@@ -111,12 +112,16 @@ package struct WebhookSettings: Hashable, Sendable {
     }
 
     private static func check(_ url: String, _ secret: String, of name: String) throws(ChatError) {
-        let rest = ["https://", "http://"].first { url.hasPrefix($0) }.map { url.dropFirst($0.count) }
-        guard let rest, let first = rest.first, first != "/", url.utf8.count <= 2048,
-            url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        guard url.utf8.count <= 2048, url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
+            let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme),
+            parts.host?.isEmpty == false, parts.port.map({ (1...65_535).contains($0) }) ?? true
         else {
             throw .invalidParameter(
                 "webhooks.\(name).url", "must be http:// or https:// and a host, in at most 2048 bytes")
+        }
+        guard parts.user == nil, parts.password == nil, parts.fragment == nil else {
+            throw .invalidParameter(
+                "webhooks.\(name).url", "must be without a name, a password and a fragment, which are not sent")
         }
         guard (16...256).contains(secret.utf8.count) else {
             throw .invalidParameter(

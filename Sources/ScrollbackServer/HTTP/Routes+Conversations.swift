@@ -171,7 +171,9 @@ extension JSONReader {
             }
             return nil
         }
-        guard let capacity = Int(exactly: try integer()) else { throw .invalidParameter("capacity", "must be in range") }
+        guard let capacity = Int(exactly: try integer()) else {
+            throw .invalidParameter("capacity", "must be in range")
+        }
         return capacity
     }
 

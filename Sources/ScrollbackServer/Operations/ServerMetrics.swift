@@ -85,7 +85,7 @@ final class ServerMetrics: Sendable {
         let deliveries = engine.deliveries
         write(
             "scrollback_webhook_waiting", "gauge", "Events that wait for the operator's program.",
-            deliveries.waiting.load(ordering: .relaxed))
+            engine.waitingDeliveries)
         write(
             "scrollback_webhook_posts_total", "counter", "Posts that the operator's program took.",
             deliveries.posts.load(ordering: .relaxed))

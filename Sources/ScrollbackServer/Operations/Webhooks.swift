@@ -18,6 +18,8 @@ final class HTTPWebhooks: WebhookTransport {
         configuration.timeout.connect = .seconds(5)
         // A refused connection is known at once, and what is to be told is tried again anyway.
         configuration.connectionPool.retryConnectionEstablishment = false
+        // Messages that wait to be asked about don't wait for each other, nor for what is told.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
@@ -30,18 +32,31 @@ final class HTTPWebhooks: WebhookTransport {
     }
 
     func post(_ request: WebhookRequest) async throws -> WebhookResponse {
+        // The client's own deadline ends with the answer's head: a body may drip for ever after it.
+        try await withThrowingTaskGroup(of: WebhookResponse?.self) { group in
+            group.addTask { try await self.exchange(request) }
+            group.addTask {
+                try await Task.sleep(for: request.timeout)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next(), let response = first else {
+                throw HTTPClientError.deadlineExceeded
+            }
+            return response
+        }
+    }
+
+    private func exchange(_ request: WebhookRequest) async throws -> WebhookResponse {
         var post = HTTPClientRequest(url: request.url)
         post.method = .POST
         for (name, value) in request.headers { post.headers.add(name: name, value: value) }
         post.headers.add(name: "User-Agent", value: "scrollback/\(Server.version)")
         post.body = .bytes(ByteBuffer(bytes: request.body))
-        let components = request.timeout.components
-        let timeout = TimeAmount.nanoseconds(
-            components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000)
-        // The time for the answer's body is part of it.
-        let deadline = NIODeadline.now() + timeout
-        let response = try await client.execute(post, deadline: deadline)
+        let response = try await client.execute(post, timeout: TimeAmount(request.timeout))
         let body = try await response.body.collect(upTo: Self.answerBytes)
+        // A body that was broken off looks like one that came to its end.
+        try Task.checkCancellation()
         return WebhookResponse(status: Int(response.status.code), body: Array(buffer: body))
     }
 

@@ -72,16 +72,22 @@ package struct BannedWords: Sendable {
         return isFound
     }
 
-    /// The text with every character of the words as `*`; nothing where none of them is in it.
+    /// The text with a `*` for every character of the words, as people count characters, and without what is not seen inside
+    /// of them; nothing where none of them is in it.
     package func masked(_ text: String) -> String? {
         guard !isEmpty else { return nil }
         let banned = BannedText(text)
         var masked: Set<Int> = []
         eachMatch(in: banned) { masked.formUnion($0) }
         guard !masked.isEmpty else { return nil }
+        let seen = Set(banned.characters.map(\.number))
         var result = ""
         for (index, character) in text.enumerated() {
-            result.append(masked.contains(index) && !character.isWhitespace ? "*" : character)
+            if !masked.contains(index) || character.isWhitespace {
+                result.append(character)
+            } else if seen.contains(index) {
+                result.append("*")
+            }
         }
         return result
     }
@@ -145,8 +151,12 @@ private struct BannedText {
             bytes.append((0x41...0x5A).contains(ascii) ? ascii | 0x20 : ascii)
             return
         }
-        let folded = String(character).precomposedStringWithCompatibilityMapping.lowercased()
-        for scalar in folded.unicodeScalars where !scalar.isUnseen { bytes += String(scalar).utf8 }
+        // Composed twice: the first does not join what it made of half-width kana and their marks.
+        let composed = String(character).precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
+        for scalar in composed.lowercased().unicodeScalars where !scalar.isUnseen {
+            // A sigma has two small letters.
+            bytes += String(scalar == "ς" ? "σ" : scalar).utf8
+        }
     }
 }
 

@@ -21,7 +21,9 @@ struct MannersTests {
         #expect(try await bob.call("GET", "/v1/blocks").json.all["users"] as? [String] == ["alice"])
         let refused = try await alice.send("still there?", to: "direct:bob")
         #expect(refused.status == 403 && refused.code == "blocked")
-        #expect(try await phone.request(#""type":"typing","conversation":"direct:bob","isTyping":false"#).string("code") == "blocked")
+        #expect(
+            try await phone.request(#""type":"typing","conversation":"direct:bob","isTyping":false"#).string("code")
+                == "blocked")
         #expect(try await bob.call("DELETE", "/v1/blocks/alice").status == 204)
         #expect(try await alice.send("hi again", to: "direct:bob").status == 201)
         #expect(try await bob.call("PUT", "/v1/blocks/bob", "{}").status == 422)
@@ -102,7 +104,9 @@ struct MannersTests {
         try await server.terminate()
     }
 
-    @Test("History 18: the first message is refused with 429 and the next one was ready: the first still comes first", .rows(79))
+    @Test(
+        "History 18: the first message is refused with 429 and the next one was ready: the first still comes first",
+        .rows(79))
     func refusedForNow() async throws {
         let server = try await RunningServer.start(["--send-rate", "2", "--send-burst", "1"])
         let admin = try await server.admin()

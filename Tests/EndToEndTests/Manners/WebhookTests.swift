@@ -1,4 +1,5 @@
 import Foundation
+import ScrollbackModel
 import Testing
 
 @Suite("Webhooks over the network")
@@ -8,7 +9,8 @@ struct WebhookTests {
     private func world() async throws -> (server: RunningServer, admin: API, alice: API) {
         let server = try await RunningServer.start()
         let admin = try await server.admin()
-        #expect(try await admin.call("PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#).status == 201)
+        #expect(
+            try await admin.call("PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#).status == 201)
         return (server, admin, try await server.api("alice"))
     }
 
@@ -84,7 +86,8 @@ struct WebhookTests {
         #expect(post.json.string("conversation") == "group:crew" && post.json.string("sender") == "alice")
         receiver.set(.answers(#"{"action":"reject","reason":"be nice"}"#))
         let refused = try await alice.send("no", to: "group:crew")
-        #expect(refused.status == 422 && refused.code == "content-rejected" && refused.json.string("detail") == "be nice")
+        #expect(
+            refused.status == 422 && refused.code == "content-rejected" && refused.json.string("detail") == "be nice")
         receiver.set(.answers(#"{"action":"replace","content":{"text":"changed"}}"#))
         let replaced = try await alice.send("other", to: "group:crew")
         #expect((replaced.json.all["content"] as? [String: Any])?["text"] as? String == "changed")
@@ -97,6 +100,10 @@ struct WebhookTests {
         let start = ContinuousClock.now
         try await say("unasked", alice)
         #expect(ContinuousClock.now - start < .seconds(5))
+        receiver.set(.drips)
+        let dripped = ContinuousClock.now
+        try await say("dripped", alice)
+        #expect(ContinuousClock.now - dripped < .seconds(5))
         // The secret stays where it is not said again.
         try await set(#"{"before":{"onFailure":"reject"}}"#, admin)
         let closed = try await alice.send("closed", to: "group:crew")
@@ -107,7 +114,7 @@ struct WebhookTests {
         try await say("free", alice)
         let page = try await alice.call("GET", "/v1/conversations/group:crew/messages?sort=oldestFirst")
         let texts = page.json.objects("messages").compactMap { ($0["content"] as? [String: Any])?["text"] as? String }
-        #expect(texts == ["fine", "changed", "redirected", "unasked", "free"])
+        #expect(texts == ["fine", "changed", "redirected", "unasked", "dripped", "free"])
         try await server.terminate()
     }
 }

@@ -18,7 +18,7 @@ final class WebhookReceiver: Sendable {
             let parts = headers["scrollback-signature"]?.split(separator: ",").map(String.init) ?? []
             guard parts.count == 2, parts[0].hasPrefix("t="), parts[1].hasPrefix("v1=") else { return false }
             let code = HMAC<SHA256>.authenticationCode(
-                for: Data(parts[0].dropFirst(2).utf8 + ".".utf8) + Data(body),
+                for: Data("\(parts[0].dropFirst(2)).".utf8) + Data(body),
                 using: SymmetricKey(data: Data(secret.utf8)))
             return parts[1].dropFirst(3) == code.map { String(format: "%02x", $0) }.joined()
         }
@@ -28,6 +28,8 @@ final class WebhookReceiver: Sendable {
         case answers(String, status: Int = 200, headers: [String: String] = [:])
         /// Takes what is posted and says nothing.
         case hangs
+        /// Begins to answer and never ends.
+        case drips
     }
 
     private let state: Mutex<(posts: [Post], mood: Mood, channel: (any Channel)?)>
@@ -40,12 +42,13 @@ final class WebhookReceiver: Sendable {
 
     /// - Parameter port: 0 for any that is free.
     func start(port: Int = 0) async throws {
+        let take: @Sendable (Post) -> Mood = { [weak self] in self?.take($0) ?? .hangs }
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer { [weak self] channel in
+            .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Handler { self?.take($0) ?? .hangs })
+                    try channel.pipeline.syncOperations.addHandler(Handler(take))
                 }
             }
             .bind(host: "127.0.0.1", port: port).get()
@@ -98,7 +101,15 @@ final class WebhookReceiver: Sendable {
                 post = Post(headers: Dictionary(fields, uniquingKeysWith: { $1 }), body: [])
             case .body(let part): post.body += Array(buffer: part)
             case .end:
-                guard case .answers(let text, let status, let fields) = take(post) else { return }
+                let mood = take(post)
+                if case .drips = mood {
+                    let head = HTTPResponseHead(
+                        version: .http1_1, status: .ok, headers: ["Content-Length": "1000"])
+                    context.write(wrapOutboundOut(.head(head)), promise: nil)
+                    context.writeAndFlush(
+                        wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: #"{"action":"#)))), promise: nil)
+                }
+                guard case .answers(let text, let status, let fields) = mood else { return }
                 var headers = HTTPHeaders(fields.map { ($0.key, $0.value) })
                 headers.add(name: "Content-Length", value: String(text.utf8.count))
                 let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: headers)

@@ -58,6 +58,17 @@ struct MannersTests {
         #expect(refusal { _ = try world.engine.blocked(by: caller, after: nil, limit: 0) }?.parameter == "limit")
     }
 
+    @Test("A list of blocked people has an end")
+    func manyBlocked() throws {
+        let world = try world()
+        for number in 0..<Engine.mostBlocked { try world.block(UserID(known: "u\(number)"), by: "alice") }
+        #expect(refusal { try world.block("bob", by: "alice") }?.parameter == "user")
+        // Who is in it already may be said again, and there is room once somebody left.
+        try world.block("u1", by: "alice")
+        try world.block("u1", isOn: false, by: "alice")
+        try world.block("bob", by: "alice")
+    }
+
     // MARK: Mutes
 
     @Test("A muted member may read and not write, until the mute ends", .rows(88))

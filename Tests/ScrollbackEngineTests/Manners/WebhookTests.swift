@@ -159,6 +159,34 @@ struct WebhookTests {
         try await eventually { heads.withLock { $0 } == [1] }
     }
 
+    @Test("The end does not wait for what comes after it was asked for")
+    func settlesUnderLoad() {
+        let turnstile = Turnstile()
+        let lane = Turnstile.Lane(session: Origin(NSObject()), conversation: group)
+        let steps = Mutex<[String]>([])
+        let first = turnstile.enter(lane), second = turnstile.enter(nil)
+        turnstile.whenEmpty { steps.withLock { $0.append("settled") } }
+        let third = turnstile.enter(lane)
+        third? { steps.withLock { $0.append("third") } }
+        second? { steps.withLock { $0.append("second") } }
+        #expect(steps.withLock { $0 } == ["second"])
+        first? { steps.withLock { $0.append("first") } }
+        #expect(steps.withLock { $0 } == ["second", "first", "settled", "third"])
+        #expect(turnstile.isEmpty)
+        turnstile.whenEmpty { steps.withLock { $0.append("at once") } }
+        #expect(steps.withLock { $0.last } == "at once")
+    }
+
+    @Test("So many wait and no more; then what is said is refused for now, and goes on when some are through")
+    func full() {
+        let turnstile = Turnstile()
+        let all = (0..<Turnstile.capacity).compactMap { _ in turnstile.enter(nil) }
+        #expect(all.count == Turnstile.capacity && turnstile.enter(nil) == nil)
+        let first = all[0]
+        first {}
+        #expect(turnstile.enter(nil) != nil)
+    }
+
     // MARK: After
 
     @Test("What was said and changed is told in its order, and again until the program has it")
@@ -208,6 +236,55 @@ struct WebhookTests {
         await delivering.value
     }
 
+    @Test("A conversation that hangs does not hold up the others either")
+    func hangs() async throws {
+        let program = FakeProgram()
+        program.answer { request in
+            if request.text.contains("poison") { try await Task.sleep(for: .seconds(3600)) }
+            return WebhookResponse(status: 200)
+        }
+        let world = try after(program)
+        try world.make(.group("other"), members: ["alice"])
+        try world.send("poison", to: group, by: "alice")
+        let delivering = Task { await world.engine.deliver() }
+        try await eventually { program.requests.count == 1 }
+        for text in ["fine", "more"] {
+            try world.send(text, to: .group("other"), by: "alice")
+            try await eventually { try world.store.read { try $0.deliveryCount() } == 1 }
+        }
+        delivering.cancel()
+        await delivering.value
+    }
+
+    @Test("Everyone has their turn; a program that takes nothing of anybody is let be")
+    func schedule() throws {
+        let world = try after(FakeProgram())
+        let groups = (1...5).map { ConversationID.group(Identifier(known: "g\($0)")) }
+        for group in groups {
+            try world.make(group, members: ["alice"])
+            try world.send(to: group, by: "alice")
+        }
+        var schedule = DeliverySchedule(limit: 2, longestWait: 60)
+        let hook = WebhookSettings.After(url: "http://hook.invalid", secret: secret)
+        schedule.follow(hook)
+        let now = world.clock.now
+        func begin() throws -> [Int64] { try world.store.read { try schedule.begin(from: $0, now: now) } }
+        let first = try begin()
+        #expect(try first.count == 2 && begin() == [])
+        for conversation in first { schedule.finished(conversation, isTaken: true, now: now) }
+        let second = try begin()
+        #expect(second.count == 2 && Set(first).isDisjoint(with: second))
+        schedule.finished(second[0], isTaken: false, now: now)
+        let third = try begin()
+        #expect(third.count == 1 && !Set(first + second).contains(third[0]))
+        // The second in a row: nobody is asked.
+        schedule.finished(second[1], isTaken: false, now: now)
+        #expect(try begin() == [] && schedule.next.map { $0 > now } == true)
+        schedule.finished(third[0], isTaken: false, now: now)
+        schedule.follow(.init(url: "http://other.invalid", secret: secret))
+        #expect(try begin().count == 2, "another program is asked at once")
+    }
+
     @Test("Nothing is written down where nobody is to be told, and what waits goes when that is set")
     func off() throws {
         let program = FakeProgram()
@@ -246,6 +323,9 @@ struct WebhookTests {
                 "webhooks.before.onFailure"
             ),
             (#"{"after":{"url":"http://","secret":"0123456789abcdef"}}"#, "webhooks.after.url"),
+            (#"{"after":{"url":"http://?x","secret":"0123456789abcdef"}}"#, "webhooks.after.url"),
+            (#"{"after":{"url":"http://x:99999","secret":"0123456789abcdef"}}"#, "webhooks.after.url"),
+            (#"{"after":{"url":"http://me:word@x","secret":"0123456789abcdef"}}"#, "webhooks.after.url"),
             (#"{"after":{"secret":"0123456789abcdef"}}"#, "webhooks.after.url"),
         ])
     func badSettings(_ json: String, _ parameter: String) throws {

@@ -120,11 +120,16 @@ struct Program {
         var customType: String?
     }
 
+    /// A text, and what a picture has to have besides.
+    private static func json(_ text: String) -> RawJSON {
+        RawJSON(known: #"{"text":"\#(text)","url":"https://example.com/a.jpg"}"#)
+    }
+
     private mutating func draft(_ user: UserID) throws -> Draft {
         number += 1
         let text = "\(user) \(number)"
         let type: MessageType = [.text, .text, .text, .image, .notice].randomElement(using: &random) ?? .text
-        let json = MessageContent.text(text).json
+        let json = Self.json(text)
         let mentions: [Mentions?] = [nil, nil, nil, .users(["bob"]), .users(["carol", "alice"]), .everyone()]
         var draft = Draft(
             content: try MessageContent(type: type, json: json), text: text,
@@ -160,7 +165,7 @@ struct Program {
         guard let index = entry(of: user, visibleTo: user) else { return }
         number += 1
         let text = "\(user) edited \(number)"
-        let content = try MessageContent(type: plain.entries[index].type, json: MessageContent.text(text).json)
+        let content = try MessageContent(type: plain.entries[index].type, json: Self.json(text))
         let mentions: MessageEdit.Change<Mentions> =
             [.keep, .remove, .set(.users(["bob"]))]
             .randomElement(using: &random) ?? .keep
