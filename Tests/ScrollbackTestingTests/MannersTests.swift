@@ -60,7 +60,6 @@ struct MannersTests {
         let (world, alice, bob) = try await world()
         for _ in 0..<20 {
             alice.conversation(group).setTyping(true)
-            try await Task.sleep(for: .milliseconds(20))
         }
         #expect(try await eventually { world.requests(of: "alice")["typing"] == 1 })
         #expect(

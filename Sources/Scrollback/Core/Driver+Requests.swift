@@ -136,7 +136,8 @@ extension Driver {
         send(.subscribe(unknown), .heads(unknown))
     }
 
-    func headsCame(_ body: [UInt8]) async {
+    /// - Parameter isEntrance: whether they are of what is heard from here on.
+    func headsCame(_ body: [UInt8], isEntrance: Bool = false) async {
         do {
             var heads: [ConversationHead] = []
             var reader = try JSONReader(body)
@@ -146,7 +147,7 @@ extension Driver {
                     try ConversationHead(from: &head)
                 }
             }
-            entered(heads)
+            if isEntrance { entered(heads) }
             for outcome in try await core.apply(heads.map { .head($0) }) { follow(outcome) }
         } catch {
             await failed(error)

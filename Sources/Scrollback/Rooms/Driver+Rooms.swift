@@ -31,7 +31,7 @@ extension Driver {
         switch result {
         case .success(let body):
             for id in ids where subscriptions[id] != nil { core.subscriptions.set(.live, of: id) }
-            await headsCame(body)
+            await headsCame(body, isEntrance: true)
         // One of them is why: each by itself then.
         case .failure where ids.count > 1: for id in ids where subscriptions[id] != nil { ask(toHear: [id]) }
         case .failure(let error):

@@ -206,7 +206,9 @@ extension LocalWriter {
         return LogOutcome(
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: gapsBefore != log.state?.gaps,
-            needsHead: wasUnknown || isNearlyRight || isOutOfStep || edits.contains(where: \.erasesEverything),
+            // Nothing is counted in a room: to ask how much would be a request of everybody in it for every hole.
+            needsHead: wasUnknown || edits.contains(where: \.erasesEverything)
+                || !id.kind.traits.streamsUnderLoadByPriority && (isNearlyRight || isOutOfStep),
             isOutOfStep: isOutOfStep)
     }
 

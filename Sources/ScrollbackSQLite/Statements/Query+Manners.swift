@@ -18,7 +18,7 @@ extension Query {
         case .deliveryConversations:
             "SELECT DISTINCT conversation FROM delivery WHERE conversation > ? ORDER BY conversation"
         case .deliveries: "SELECT number, conversation, body FROM delivery WHERE conversation = ? ORDER BY number"
-        case .deliveryCount: "SELECT count(*) FROM delivery"
+        case .deliveryCount: "SELECT count(*) FROM delivery WHERE number > 0"
         case .insertDelivery: "INSERT INTO delivery (conversation, body) VALUES (?, ?)"
         case .dropDeliveriesOf: "DELETE FROM delivery WHERE conversation = ? AND number <= ?"
         case .dropDeliveries: "DELETE FROM delivery"
