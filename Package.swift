@@ -95,6 +95,7 @@ let package = Package(
             name: "ScrollbackServer",
             dependencies: [
                 "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire", "StoreFiles",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -175,6 +176,7 @@ let package = Package(
                 "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire",
                 "ScrollbackWords",
                 "StoreConformance",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         .testTarget(
@@ -197,6 +199,7 @@ let package = Package(
                 "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
                 "ScrollbackPictureScaling", "ScrollbackServer", "ScrollbackWire", "offline-app",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

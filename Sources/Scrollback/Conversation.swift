@@ -36,27 +36,4 @@ public struct Conversation: Sendable, Identifiable {
     public func recent() async throws(ChatError) -> RecentConversation? {
         try await core.store.read { [id] in try $0.recent(id) }
     }
-
-    // MARK: Streams
-
-    /// Hears a community channel or a room in full for as long as the returned value is held; other kinds are heard anyway.
-    public func subscribe() -> Subscription {
-        core.mailbox.post(.subscribe([id], isOn: true))
-        return Subscription(id: id, core: core)
-    }
-
-    /// Hearing a channel or room; ends when it is let go of.
-    public final class Subscription: Sendable {
-        private let id: ConversationID
-        private let core: ClientCore
-
-        init(id: ConversationID, core: ClientCore) {
-            self.id = id
-            self.core = core
-        }
-
-        deinit {
-            core.mailbox.post(.subscribe([id], isOn: false))
-        }
-    }
 }

@@ -16,6 +16,12 @@ package final class Engine: Sendable {
     package let permissions: Permissions
     package let clock: @Sendable () -> Date
     let current: SharedSettings
+    /// Looks at what is said; one that was handed in stays, the built-in one follows the settings.
+    let filter: Mutex<any ContentFilter>
+    private let hasOwnFilter: Bool
+    let webhooks: (any WebhookTransport)?
+    let turnstile = Turnstile()
+    package let deliveries = Deliveries()
     /// How many messages that nobody could see were removed since the start.
     package let removedMessages = Atomic<Int>(0)
     /// Who writes to which upload now.
@@ -31,16 +37,23 @@ package final class Engine: Sendable {
     /// - Parameters:
     ///   - index: finds words; without one every message is read for every search.
     ///   - media: where the bytes of files lie.
+    ///   - filter: looks at what is said in place of the built-in one.
+    ///   - webhooks: reaches the operator's own program; without one nobody is asked or told.
     package init(
         store: any MessageStore, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
         execution: Log.Execution = .thread,
         limits: Limits = .standard,
-        permissions: Permissions = .standard, clock: @escaping @Sendable () -> Date = { Date() },
+        permissions: Permissions = .standard, filter: (any ContentFilter)? = nil,
+        webhooks: (any WebhookTransport)? = nil, clock: @escaping @Sendable () -> Date = { Date() },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
-        let hub = Hub()
-        let settings = SharedSettings(try Self.storedSettings(store))
-        current = settings
+        let hub = Hub(clock: clock)
+        let settings = try Self.storedSettings(store)
+        let current = SharedSettings(settings)
+        self.current = current
+        self.filter = Mutex(filter ?? WordFilter(settings.manners.bannedWords))
+        hasOwnFilter = filter != nil
+        self.webhooks = webhooks
         self.store = store
         self.hub = hub
         self.index = index
@@ -49,13 +62,29 @@ package final class Engine: Sendable {
         self.permissions = permissions
         self.clock = clock
         log = try Log(
-            store: store, execution: execution, mediaLimits: { settings.value.withLock { $0.mediaLimits } },
+            store: store, execution: execution, mediaLimits: { current.value.withLock { $0.mediaLimits } },
             clock: clock,
             publish: { [index] events, commit in
                 hub.publish(events)
                 let changed = Set(events.compactMap(\.changedConversation))
                 if !changed.isEmpty { index.committed(changed, moved: commit) }
-            }, observe: observe)
+            }, record: { [deliveries] in try deliveries.record($0) },
+            recorded: { [deliveries] in deliveries.recorded($0) }, observe: observe)
+        follow(settings)
+    }
+
+    /// Takes up settings that hold from here on.
+    ///
+    /// - Parameter prepared: a filter that may be the one they ask for.
+    func follow(_ settings: ServerSettings, _ prepared: WordFilter? = nil) {
+        let words = settings.manners.bannedWords
+        if !hasOwnFilter, (filter.withLock { $0 } as? WordFilter)?.setting != words {
+            let new = prepared.flatMap { $0.setting == words ? $0 : nil } ?? WordFilter(words)
+            filter.withLock { $0 = new }
+        }
+        hub.rooms.setPace(settings.manners.roomMessagesPerSecond)
+        deliveries.after.withLock { $0 = settings.manners.webhooks.after }
+        deliveries.begin()
     }
 
     func access(to id: ConversationID, for caller: Caller, in store: any StoreReader) throws -> Access {

@@ -15,6 +15,8 @@ package struct ServerSettings: Hashable, Sendable {
     package var allowsHistoryDelete: Bool
     /// Whether a message that was recalled or deleted is taken off the unread counts of who has not read it.
     package var recallLowersUnread: Bool
+    /// What may be said, who is asked and told of it, and how much of it a room streams.
+    package var manners: MannersSettings
 
     /// The most bytes of a GIF, and of any other file.
     package var mediaLimits = MediaLimits(gifBytes: 2 << 20, fileBytes: 100 << 20)
@@ -27,13 +29,14 @@ package struct ServerSettings: Hashable, Sendable {
 
     package init(
         retention: RetentionPolicy = .forever, countWindowDays: Int? = 30, allowsHistory: Bool = true,
-        allowsHistoryDelete: Bool = true, recallLowersUnread: Bool = true
+        allowsHistoryDelete: Bool = true, recallLowersUnread: Bool = true, manners: MannersSettings = .init()
     ) {
         self.retention = retention
         self.countWindowDays = countWindowDays
         self.allowsHistory = allowsHistory
         self.allowsHistoryDelete = allowsHistoryDelete
         self.recallLowersUnread = recallLowersUnread
+        self.manners = manners
     }
 
     /// - Throws: `invalid-parameter` naming what is out of range.
@@ -49,6 +52,7 @@ package struct ServerSettings: Hashable, Sendable {
         try Self.check(thumbnailBytes, "thumbnailBytes", in: 1...1 << 20)
         try Self.check(openUploads, "openUploads", in: 1...10_000)
         _ = try mediaRetention.validated("mediaRetentionDays")
+        try manners.validate()
         return self
     }
 
@@ -61,7 +65,8 @@ package struct ServerSettings: Hashable, Sendable {
         }
     }
 
-    package func writeMembers(to writer: inout JSONWriter) {
+    /// - Parameter withSecrets: for the store alone.
+    package func writeMembers(to writer: inout JSONWriter, withSecrets: Bool = false) {
         writer.key("retentionDays")
         retention.write(to: &writer)
         writer.key("countWindowDays")
@@ -75,6 +80,7 @@ package struct ServerSettings: Hashable, Sendable {
         writer.field("openUploads", openUploads)
         writer.key("mediaRetentionDays")
         mediaRetention.write(to: &writer)
+        manners.writeMembers(to: &writer, withSecrets: withSecrets)
     }
 
     /// Takes over one member.
@@ -92,7 +98,7 @@ package struct ServerSettings: Hashable, Sendable {
         case "thumbnailBytes": thumbnailBytes = try value.number("thumbnailBytes")
         case "openUploads": openUploads = try value.number("openUploads")
         case "mediaRetentionDays": mediaRetention = try RetentionPolicy(from: &value, "mediaRetentionDays")
-        default: return false
+        default: return try manners.read(name, &value)
         }
         return true
     }
@@ -154,18 +160,28 @@ extension Engine {
         guard caller.isAdmin else {
             return completion(.failure(ChatError(.forbidden, "the settings are an administrator's")))
         }
+        // Made here, so that the log's writer does not wait for it.
+        var preview = settings
+        change(&preview)
+        let words = preview.manners.bannedWords
+        let filter = words == settings.manners.bannedWords ? nil : WordFilter(words)
         log.submit(
             { [self] transaction in
                 var settings = settings
                 change(&settings)
                 settings = try settings.validated()
                 var writer = JSONWriter()
-                writer.object { settings.writeMembers(to: &$0) }
+                writer.object { settings.writeMembers(to: &$0, withSecrets: true) }
                 try transaction.store.put(settings: writer.json)
+                // Who is told nothing any more is told nothing of the past either.
+                if settings.manners.webhooks.after == nil { try transaction.store.dropDeliveries() }
                 return settings
             },
             completion: { [self] result in
-                if case .success(let settings) = result { current.value.withLock { $0 = settings } }
+                if case .success(let settings) = result {
+                    current.value.withLock { $0 = settings }
+                    follow(settings, filter)
+                }
                 completion(result)
             })
     }

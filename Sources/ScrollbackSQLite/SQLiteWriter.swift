@@ -151,7 +151,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     func erase(_ conversation: Int64) throws {
         for part: Query in [
             .eraseMessages, .eraseMentions, .eraseSpans, .eraseBits, .eraseVoids, .eraseRetired, .eraseChanges,
-            .eraseActions, .eraseReaders, .eraseMembers,
+            .eraseActions, .eraseReaders, .eraseMembers, .eraseMutes,
         ] {
             try connection.run(part, bind: { $0.add(conversation) })
         }

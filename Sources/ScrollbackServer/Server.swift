@@ -21,6 +21,7 @@ package struct Server: Sendable {
     private let store: SQLiteStore
     private let search: SQLiteSearch
     private let engine: Engine
+    private let webhooks: HTTPWebhooks
     private let tokens: TokenService
     private let metrics: ServerMetrics
     private let certificates: Certificates?
@@ -46,11 +47,12 @@ package struct Server: Sendable {
         storeOptions.readers = options.readers
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         search = try SQLiteSearch(store)
+        webhooks = HTTPWebhooks()
         diskThreads = NIOThreadPool(numberOfThreads: options.diskThreads)
         diskThreads.start()
         engine = try Engine(
             store: store, index: search, media: try DiskMediaStore(in: options.directory, threads: diskThreads),
-            observe: { metrics.record($0) })
+            webhooks: webhooks, observe: { metrics.record($0) })
         tokens = try await TokenService(directory: options.directory)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
         if options.makesDemo {
@@ -96,6 +98,7 @@ package struct Server: Sendable {
                 Housekeeping(engine: engine, tokens: tokens, certificates: certificates, logger: logger),
                 tidy,
                 Indexing(search: search, logger: logger),
+                Telling(engine: engine),
                 application,
                 Drain(sockets: sockets, engine: engine, readiness: readiness),
             ],
@@ -110,6 +113,7 @@ package struct Server: Sendable {
                 cause: error)
         }
         engine.log.close()
+        await webhooks.shutdown()
         try await threads.shutdownGracefully()
         try await diskThreads.shutdownGracefully()
         try? search.close()

@@ -148,6 +148,27 @@ public final class ChatWorld: Sendable {
         }
     }
 
+    /// Makes a room.
+    ///
+    /// - Parameter capacity: how many may be in it at once; any number by default.
+    public func makeRoom(_ name: Identifier, capacity: Int? = nil) async throws(ChatError) {
+        let admin = Caller(user: "admin", isAdmin: true)
+        try await server.perform { engine, completion in
+            engine.putConversation(
+                .room(name), ConversationSettings(name: name.text, capacity: .some(capacity)), by: admin,
+                completion: completion)
+        }
+    }
+
+    /// Keeps somebody from writing in a conversation, or (nil) lets them write again.
+    public func mute(_ user: UserID, _ mute: Mute?, in conversation: ConversationID) async throws(ChatError) {
+        let admin = Caller(user: "admin", isAdmin: true)
+        try await server.perform { engine, completion in
+            engine.putMember(
+                user, role: nil, mute: .some(mute), of: conversation, by: admin, completion: completion)
+        }
+    }
+
     /// Makes a community with channels.
     public func makeCommunity(
         _ name: Identifier, channels: [Identifier], members: [UserID]
@@ -206,6 +227,19 @@ extension ChatWorld {
 
     /// How often a user's devices asked the server for a page of one conversation.
     package func historyRequests(of user: UserID) -> Int { server.historyRequests(of: user) }
+
+    /// How often a user's devices asked the server for what, by the type of the request.
+    package func requests(of user: UserID) -> [String: Int] { server.requests(of: user) }
+
+    /// Lets a user's connections have too much to read, or catch up.
+    package func setSlow(_ isSlow: Bool, _ user: UserID) { server.setSlow(isSlow, user) }
+
+    /// Changes what an operator sets.
+    package func set(_ change: @escaping @Sendable (inout ServerSettings) -> Void) async throws(ChatError) {
+        try await server.perform { engine, completion in
+            engine.putSettings(by: Caller(user: "admin", isAdmin: true), completion: completion, change)
+        }
+    }
 
     /// What the server has of a conversation for one of its members: the whole of it, and their counts.
     package struct Truth: Sendable {

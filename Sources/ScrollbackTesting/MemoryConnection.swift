@@ -27,6 +27,8 @@ final class MemoryConnection: TransportConnection {
     private let queue = DispatchQueue(label: "scrollback.world.connection")
     private let session = Mutex<Session?>(nil)
     private let isCut = Atomic<Bool>(false)
+    /// Of rooms whose messages were left out for this connection, where they stand.
+    private let owed = Mutex<[ConversationID: HeadFrame]>([:])
 
     init(
         server: MemoryServer, user: UserID, services: SessionServices,
@@ -65,6 +67,21 @@ final class MemoryConnection: TransportConnection {
         cut(TransportClosure(code: 1000, reason: "closed by the client"))
     }
 
+    /// Leaves something out, if there is too much to read already.
+    fileprivate func arrive(_ frame: [UInt8], orElse substitute: HeadFrame) {
+        guard server.isSlow(user) else { return arrive(frame) }
+        owed.withLock { $0[substitute.conversation] = substitute }
+    }
+
+    /// What waited was read.
+    func catchUp() {
+        let heads = owed.withLock { owed in
+            defer { owed = [:] }
+            return owed.values
+        }
+        for head in heads { arrive(head.encoded) }
+    }
+
     fileprivate func arrive(_ frame: [UInt8]) {
         queue.async { [self] in
             guard !isCut.load(ordering: .acquiring) else { return }
@@ -93,6 +110,15 @@ private final class ServerEnd: SessionOutlet, Lane {
     func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?) {
         for case let session as Session in connections where Origin(session) != origin {
             session.outlet.send(frame)
+        }
+    }
+
+    func deliver(
+        _ frame: [UInt8], to connections: [any Connection], except origin: Origin?, orElse substitute: HeadFrame
+    ) {
+        for case let session as Session in connections where Origin(session) != origin {
+            guard let end = session.outlet as? ServerEnd else { continue }
+            end.connection.arrive(frame, orElse: substitute)
         }
     }
 }

@@ -17,7 +17,8 @@ final class MemoryServer: Sendable {
     private struct State {
         var unreachable: Set<UserID> = []
         var losesAcknowledgement: Set<UserID> = []
-        var historyRequests: [UserID: Int] = [:]
+        var requests: [UserID: [String: Int]] = [:]
+        var slow: Set<UserID> = []
         var connections: [ObjectIdentifier: MemoryConnection] = [:]
     }
 
@@ -78,16 +79,34 @@ final class MemoryServer: Sendable {
 
     /// How often a user's devices asked for a page of one conversation.
     func historyRequests(of user: UserID) -> Int {
-        state.withLock { $0.historyRequests[user] ?? 0 }
+        requests(of: user)["history"] ?? 0
+    }
+
+    /// How often a user's devices asked for what.
+    func requests(of user: UserID) -> [String: Int] {
+        state.withLock { $0.requests[user] ?? [:] }
+    }
+
+    /// Whether a user's connections have too much to read already.
+    func isSlow(_ user: UserID) -> Bool { state.withLock { $0.slow.contains(user) } }
+
+    func setSlow(_ isSlow: Bool, _ user: UserID) {
+        let connections = state.withLock { state in
+            if isSlow { state.slow.insert(user) } else { state.slow.remove(user) }
+            return state.connections.values.filter { $0.user == user }
+        }
+        if !isSlow { for connection in connections { connection.catchUp() } }
     }
 
     func received(_ frame: [UInt8], from user: UserID) {
-        guard frame.starts(with: Self.historyRequest) else { return }
-        state.withLock { $0.historyRequests[user, default: 0] += 1 }
+        guard frame.starts(with: Self.beginning) else { return }
+        let type = String(
+            decoding: frame.dropFirst(Self.beginning.count).prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self)
+        state.withLock { $0.requests[user, default: [:]][type, default: 0] += 1 }
     }
 
-    /// How a client's frame begins that asks for a page.
-    private static let historyRequest = Array(#"{"type":"history""#.utf8)
+    /// How a client's frame begins, before its type.
+    private static let beginning = Array(#"{"type":""#.utf8)
 
     /// Whether an answer to a send is the one to be lost.
     func mustLose(_ frame: [UInt8], to user: UserID) -> Bool {

@@ -126,6 +126,7 @@ extension MessageAttributes {
             writer.key("flags")
             traits.write(to: &writer)
         }
+        if priority != .normal { writer.field("priority", priority.rawValue) }
     }
 
     /// Reads one member, if it is an attribute.
@@ -153,6 +154,8 @@ extension MessageAttributes {
             guard json.isObject else { throw .invalidParameter("push", "must be a JSON object") }
             push = json
         case "replyTo": replyTo = try value.null() ? nil : value.messageID("replyTo")
+        case "priority":
+            priority = try value.null() ? .normal : value.choice("priority")
         case "flags": traits = try value.null() ? MessageTraits() : MessageTraits(from: &value)
         default: return false
         }

@@ -89,6 +89,7 @@ extension SendResult {
         writer.field("n", position?.n)
         writer.field("sentAt", timetoken.date)
         writer.field("thread", thread)
+        writer.field("content", content)
     }
 
     package init(from reader: inout JSONReader) throws(ChatError) {
@@ -99,6 +100,7 @@ extension SendResult {
         var n: Int64?
         var epoch: Epoch?
         var thread: MessageID?
+        var content: RawJSON?
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "outcome": outcome = Outcome(rawValue: try value.string())
@@ -108,6 +110,7 @@ extension SendResult {
             case "epoch": epoch = try value.epoch()
             case "thread": thread = try value.messageID("thread")
             case "n": n = try value.integer()
+            case "content": content = try value.raw()
             default: try value.skip()
             }
         }
@@ -115,6 +118,7 @@ extension SendResult {
         if let seq { position = Position(seq: seq, n: try n.required("n"), epoch: try epoch.required("epoch")) }
         self.init(
             outcome: try outcome.required("outcome"), id: try id.required("id"),
-            timetoken: try timetoken.required("timetoken"), position: position, thread: thread)
+            timetoken: try timetoken.required("timetoken"), position: position, thread: thread,
+            content: content)
     }
 }

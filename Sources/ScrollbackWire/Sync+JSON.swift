@@ -19,6 +19,8 @@ extension ConversationHead {
             writer.field("pinned", isPinned)
             writer.field("markedUnread", isMarkedUnread)
             writer.field("member", isMember)
+            if isFrozen { writer.field("frozen", true) }
+            mute?.writeMember(to: &writer)
             writer.field("userRev", userRev)
             if !hidden.isEmpty {
                 writer.key("hidden")
@@ -41,6 +43,8 @@ extension ConversationHead {
         var isPinned = false
         var isMarkedUnread = false
         var isMember = true
+        var isFrozen = false
+        var mute: Mute?
         var userRev: Int64 = 0
         try reader.object { (field, value) throws(ChatError) in
             switch field {
@@ -55,6 +59,8 @@ extension ConversationHead {
             case "pinned": isPinned = try value.bool()
             case "markedUnread": isMarkedUnread = try value.bool()
             case "member": isMember = try value.bool()
+            case "frozen": isFrozen = try value.bool()
+            case "mutedUntil": mute = try Mute(from: &value)
             case "userRev": userRev = try value.integer()
             case "hidden": hidden = try SeqRangeSet(from: &value)
             default: if try !state.read(field, &value) { try value.skip() }
@@ -64,7 +70,7 @@ extension ConversationHead {
             conversation: try conversation.required("conversation"), name: name, avatar: avatar,
             state: try state.state(), unread: unread, mentions: mentions, readSeq: readSeq, lastMessage: lastMessage,
             isMuted: isMuted, isPinned: isPinned, isMarkedUnread: isMarkedUnread, isMember: isMember, userRev: userRev,
-            hidden: hidden.ranges)
+            hidden: hidden.ranges, isFrozen: isFrozen, mute: mute)
     }
 }
 

@@ -28,7 +28,7 @@ package struct StoreConformance: Sendable {
     }
 
     package static let cases: [Case] =
-        conversations + people + readState + messages + pages + changes + media + transactions
+        conversations + people + readState + messages + pages + changes + media + manners + transactions
         + concurrency
 
     private let readsDuringWrites: Bool

@@ -100,6 +100,7 @@ import Testing
         case ("result", "read"): return ["ReadResultFrame"]
         case ("result", "refresh"): return ["RefreshedFrame"]
         case ("result", "counts"): return ["CountsFrame"]
+        case ("result", "blocks"): return ["BlocksFrame"]
         case ("result", "search"): return ["SearchFrame"]
         case ("result", "sync"): return ["SyncWindowFrame", "SyncLogsFrame"]
         case ("head", _): return ["Head"]

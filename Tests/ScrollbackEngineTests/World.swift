@@ -18,13 +18,14 @@ final class World: Sendable {
 
     init(
         store: (any MessageStore)? = nil, index: any MessageIndex = ScanningIndex(),
-        execution: Log.Execution = .inline, permissions: Permissions = .standard
+        execution: Log.Execution = .inline, permissions: Permissions = .standard,
+        filter: (any ContentFilter)? = nil, webhooks: (any WebhookTransport)? = nil
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
         self.store = store
         engine = try Engine(
             store: store, index: index, execution: execution, permissions: permissions,
-            clock: { [clock] in clock.now })
+            filter: filter, webhooks: webhooks, clock: { [clock] in clock.now })
     }
 
     // MARK: Writing

@@ -54,6 +54,14 @@ enum Sample {
     static let filteredPage = LogPage(
         messages: [], coverage: .nothing(above: 120), isFiltered: true, older: nil, newer: nil, state: state)
 
+    static let frozenHead = ConversationHead(
+        conversation: .group("swift"), state: state, isFrozen: true,
+        mute: .until(Date(timeIntervalSince1970: 1_795_255_260.5)))
+    static let highMessage = Message(
+        conversation: .room("lobby"), seq: 12, n: 0, id: id, timetoken: time, epoch: epoch, sender: "alice",
+        type: .text,
+        content: .text("hi"), attributes: .init(priority: .high))
+
     static let head = ConversationHead(
         conversation: .direct("bob"), name: "Bob", avatar: "https://example.com/b.png", state: state, unread: 3,
         mentions: 1, readSeq: 9, lastMessage: message, isMuted: true, isPinned: true, isMarkedUnread: true,
@@ -221,6 +229,16 @@ struct Golden: CustomStringConvertible, Sendable {
         request("sync-logs", .syncLogs(Sample.positions)),
         request("subscribe", .subscribe([.room("lobby"), .community("city", channel: "general")])),
         request("unsubscribe", .unsubscribe([.room("lobby")])),
+        request("typing", .typing(.direct("bob"), isTyping: true)),
+        request("block", .block("mallory", isOn: true)),
+        request("unblock", .block("mallory", isOn: false)),
+        request("blocks", .blocks(after: nil, limit: 20)),
+        request("blocks-on", .blocks(after: "mallory", limit: 100)),
+        request(
+            "send-low",
+            .send(
+                .room("lobby"),
+                Submission(id: Sample.id, content: .text("hi"), attributes: .init(priority: .low)))),
         request("users", .users(["alice", "bob"])),
         request("activity", .activity(isActive: false)),
         request("token", .token("a.b.c")),
@@ -244,6 +262,15 @@ struct Golden: CustomStringConvertible, Sendable {
         result(
             "send-delivered", SendResult(outcome: .delivered, id: Sample.id, timetoken: Sample.time, position: nil),
             { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try SendResult(from: &r) }),
+        result(
+            "send-replaced",
+            SendResult(
+                outcome: .committed, id: Sample.id, timetoken: Sample.time,
+                position: .init(seq: 12, n: 11, epoch: Sample.epoch), content: RawJSON(known: #"{"text":"a ****"}"#)),
+            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try SendResult(from: &r) }),
+        result(
+            "blocks", BlockedUsers(users: ["mallory", "مرحبا😀"], cursor: "مرحبا😀"), { $1.writeMembers(to: &$0) },
+            { (r) throws(ChatError) in try BlockedUsers(from: &r) }),
         result(
             "history", Sample.page, { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try LogPage(from: &r) }),
         result(
@@ -291,6 +318,7 @@ struct Golden: CustomStringConvertible, Sendable {
         event("conversation-deleted", .conversation(.group("swift"), isDeleted: true)),
         event("member", .member(.group("swift"), "bob", .moderator)),
         event("member-left", .member(.group("swift"), "bob", nil)),
+        event("typing", .typing(.direct("bob"), "bob", isTyping: true)),
         event("user", .user(Sample.profile)),
         event("resync", .resync(nil)),
         event("resync-one", .resync(.group("swift"))),
@@ -314,6 +342,12 @@ struct Golden: CustomStringConvertible, Sendable {
             "page-filtered", Sample.filteredPage, { writer, value in writer.object { value.writeMembers(to: &$0) } },
             { (r) throws(ChatError) in try LogPage(from: &r) }),
         value("head", Sample.head, { $1.write(to: &$0) }, { (r) throws(ChatError) in try ConversationHead(from: &r) }),
+        value(
+            "head-frozen", Sample.frozenHead, { $1.write(to: &$0) },
+            { (r) throws(ChatError) in try ConversationHead(from: &r) }),
+        value(
+            "message-high", Sample.highMessage, { $1.write(to: &$0) },
+            { (r) throws(ChatError) in try Message(from: &r) }),
         value(
             "position", Sample.positions[0], { $1.write(to: &$0) },
             { (r) throws(ChatError) in try LogPosition(from: &r) }),

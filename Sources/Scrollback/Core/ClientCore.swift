@@ -21,6 +21,9 @@ package final class ClientCore: Sendable {
 
     let connection = StateSource<ConnectionState>(.idle)
     let changes = ChangeCenter()
+    /// Who types where.
+    let typing = StateSources<[UserID]>([])
+    let subscriptions = StateSources<Conversation.Subscription.State>(.waiting)
     let events: EventCenter
     let mailbox = Mailbox<Input>()
     package let search: SearchIndexer
@@ -69,6 +72,7 @@ package final class ClientCore: Sendable {
         case recheck([ConversationID])
         case setActive(Bool)
         case subscribe([ConversationID], isOn: Bool)
+        case typing(ConversationID, Bool)
     }
 
     typealias Reply<Answer: Sendable> = @Sendable (Result<Answer, ChatError>) -> Void
@@ -118,6 +122,8 @@ package final class ClientCore: Sendable {
         connection.set(.idle)
         connection.end()
         changes.end()
+        typing.end()
+        subscriptions.end()
         events.end()
     }
 
@@ -168,6 +174,13 @@ package final class ClientCore: Sendable {
     }
 
     private let currency = Mutex(Currency())
+
+    private let entrances = Mutex<[ConversationID: Seq]>([:])
+
+    /// The newest place of a room when it was entered last on this connection; nothing for what was not entered.
+    func entrance(of id: ConversationID) -> Seq? { entrances.withLock { $0[id] } }
+
+    func enter(_ id: ConversationID, at head: Seq) { entrances.withLock { $0[id] = head } }
 
     private struct Currency {
         var isResumed = false

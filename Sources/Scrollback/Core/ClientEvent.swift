@@ -15,6 +15,8 @@ public enum ClientEvent: Sendable {
     case read(ConversationID, UserID, Seq)
     /// Somebody joined or changed their role; without a role, somebody left.
     case member(ConversationID, UserID, Role?)
+    /// Somebody began to write something, or stopped; who goes on says so every few seconds.
+    case typing(ConversationID, UserID, isTyping: Bool)
     /// A conversation's settings changed, or it was deleted.
     case conversation(ConversationID, isDeleted: Bool)
     /// So many events were dropped, because nobody took them.

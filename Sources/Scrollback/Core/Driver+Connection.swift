@@ -75,7 +75,7 @@ extension Driver {
         if !isActive { send(.activity(isActive: false), .nothing) }
         if !subscriptions.isEmpty {
             let ids = subscriptions.keys.sorted()
-            send(.subscribe(ids), .heads(ids))
+            ask(toHear: ids)
         }
         for (request, timeout, reply) in waiting { send(request, .reply(reply), timeout: timeout) }
         waiting = []
@@ -132,6 +132,9 @@ extension Driver {
         readsInFlight = []
         learning = []
         learningAgain = []
+        subscriptionRetries = [:]
+        for id in subscriptions.keys { core.subscriptions.set(.waiting, of: id) }
+        forgetTyping()
         let unanswered = requests.values
         requests = [:]
         for case .reply(let reply) in unanswered {

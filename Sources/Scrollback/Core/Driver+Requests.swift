@@ -71,6 +71,7 @@ extension Driver {
         case .read(let id): await readAnswered(id, result)
         case .window(let number): await windowAnswered(number, result)
         case .logs(let batch, let positions): await logsAnswered(batch, positions, result)
+        case .subscription(let ids): await subscriptionAnswered(ids, result)
         case .heads(let ids):
             learning.subtract(ids)
             if case .success(let body) = result { await headsCame(body) }
@@ -86,6 +87,7 @@ extension Driver {
             switch event {
             case .message, .changed, .head, .hidden: break  // Taken as live events before.
             case .transient(let message):
+                said(by: message.sender, in: message.conversation)
                 if heard.isNew(message.id, now: now) { core.events.send(.transient(message)) }
             case .read(let id, let summary):
                 try await core.store.write { try $0.apply(summary, in: id) }
@@ -97,6 +99,9 @@ extension Driver {
                 // their heads, and holds what they say until then.
                 if user == core.user { try await passAgain() }
                 core.events.send(.member(id, user, role))
+            case .typing(let id, let user, let isTyping):
+                heard(user, in: id, isTyping: isTyping)
+                core.events.send(.typing(id, user, isTyping: isTyping))
             case .conversation(let id, let isDeleted):
                 if isDeleted {
                     try await core.store.write { try $0.forget(id) }
@@ -121,24 +126,18 @@ extension Driver {
     /// Only streams are told of by themselves.
     func learn(_ ids: [ConversationID]) {
         learningAgain.formUnion(ids.filter(learning.contains))
-        let unknown = ids.filter { !$0.isCommunityItself && !learning.contains($0) }
+        let unknown = ids.filter { id in
+            // To ask about a room is to enter it, which is the app's to say.
+            !id.isCommunityItself && !learning.contains(id)
+                && (id.kind.traits.membership != .subscribers || subscriptions[id] != nil)
+        }
         guard connection != nil, !unknown.isEmpty else { return }
         learning.formUnion(unknown)
         send(.subscribe(unknown), .heads(unknown))
     }
 
-    func subscribe(_ ids: [ConversationID], isOn: Bool) {
-        var fresh: [ConversationID] = []
-        for id in ids {
-            let count = (subscriptions[id] ?? 0) + (isOn ? 1 : -1)
-            if isOn, count == 1 { fresh.append(id) }
-            subscriptions[id] = count > 0 ? count : nil
-            if !isOn, count == 0, connection != nil { send(.unsubscribe([id]), .nothing) }
-        }
-        if connection != nil, !fresh.isEmpty { send(.subscribe(fresh), .heads(fresh)) }
-    }
-
-    private func headsCame(_ body: [UInt8]) async {
+    /// - Parameter isEntrance: whether they are of what is heard from here on.
+    func headsCame(_ body: [UInt8], isEntrance: Bool = false) async {
         do {
             var heads: [ConversationHead] = []
             var reader = try JSONReader(body)
@@ -148,6 +147,7 @@ extension Driver {
                     try ConversationHead(from: &head)
                 }
             }
+            if isEntrance { entered(heads) }
             for outcome in try await core.apply(heads.map { .head($0) }) { follow(outcome) }
         } catch {
             await failed(error)

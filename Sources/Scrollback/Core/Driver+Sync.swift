@@ -37,7 +37,9 @@ extension Driver {
                 follow(outcome)
                 guard !outcome.edit.isStale else { continue }
                 switch outcome.input {
-                case .live(.message(let message)): core.events.send(.message(message))
+                case .live(.message(let message)):
+                    said(by: message.sender, in: message.conversation)
+                    core.events.send(.message(message))
                 case .live(.changed(_, _, .message(let message))): core.events.send(.changed(message))
                 default: break
                 }

@@ -34,6 +34,11 @@ final class Driver {
     var learningAgain: Set<ConversationID> = []
     /// Channels and rooms somebody wants to hear in full.
     var subscriptions: [ConversationID: Int] = [:]
+    /// When to ask again for those that were refused for now.
+    var subscriptionRetries: [ConversationID: Date] = [:]
+    var ownTyping = OwnTyping()
+    var typingPeople = TypingPeople()
+    var typingWake: Date?
     var heard = HeardIDs()
     var isActive = true
     var lastKick = Date.distantPast
@@ -57,6 +62,7 @@ final class Driver {
         case logs(batch: Int, [LogPosition])
         case read(ConversationID)
         case heads([ConversationID])
+        case subscription([ConversationID])
         case nothing
     }
 
@@ -140,6 +146,7 @@ final class Driver {
             await answered(ref, .failure(ChatError(.timeout, "the server did not answer in time")))
         case .requestTimedOut: break
         case .queued(let item):
+            if item.isMessage { ownTyping.sent(to: item.conversation) }
             await perform(
                 outbox.enqueue(
                     item.id, in: item.conversation, isMessage: item.isMessage, needsUpload: item.needsUpload, now: now))
@@ -168,6 +175,7 @@ final class Driver {
             if isActive { kick() }
             if connection != nil { send(.activity(isActive: isActive), .nothing) }
         case .subscribe(let ids, let isOn): subscribe(ids, isOn: isOn)
+        case .typing(let id, let isTyping): typing(in: id, isTyping: isTyping)
         }
     }
 
@@ -176,6 +184,8 @@ final class Driver {
         if case .waiting(let until) = phase, until <= now { open() }
         await perform(outbox.tick(now: now))
         perform(resume.tick(now: now))
+        tickTyping()
+        tickSubscriptions()
         await applyReleased()
     }
 

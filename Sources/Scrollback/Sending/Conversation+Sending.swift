@@ -18,18 +18,19 @@ extension Conversation {
     ///   - customType: a free name to filter by.
     ///   - push: what a push about it should say.
     ///   - traits: what is switched off for this one message.
+    ///   - priority: whether a room streams it when there is more than it can; elsewhere it says nothing.
     /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
     @discardableResult
     public func send(
         _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
         metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil, push: PushOptions? = nil,
-        traits: MessageTraits = .init()
+        traits: MessageTraits = .init(), priority: MessagePriority = .normal
     ) async throws(ChatError) -> Sending {
         try await send(
             PreparedAttachment(content: content),
             MessageAttributes(
                 mentions: mentions, metadata: metadata, extra: extra, customType: customType,
-                push: try push?.json(), replyTo: replyTo, traits: traits))
+                push: try push?.json(), replyTo: replyTo, traits: traits, priority: priority))
     }
 
     /// Sends a file with a message about it.
@@ -46,17 +47,18 @@ extension Conversation {
     ///   - customType: a free name to filter by.
     ///   - push: what a push about it should say.
     ///   - traits: what is switched off for this one message.
+    ///   - priority: whether a room streams it when there is more than it can; elsewhere it says nothing.
     /// - Throws: `media-too-large` above the limit of its kind; `invalid-media` when it is empty, damaged, or not what the
     ///   message needs; `invalid-parameter` or `too-large`; `local-storage`.
     @discardableResult
     public func send(
         _ attachment: MediaAttachment, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
         metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil, push: PushOptions? = nil,
-        traits: MessageTraits = .init()
+        traits: MessageTraits = .init(), priority: MessagePriority = .normal
     ) async throws(ChatError) -> Sending {
         let attributes = MessageAttributes(
             mentions: mentions, metadata: metadata, extra: extra, customType: customType, push: try push?.json(),
-            replyTo: replyTo, traits: traits)
+            replyTo: replyTo, traits: traits, priority: priority)
         return try await send(try await core.workshop.prepare(attachment), attributes)
     }
 

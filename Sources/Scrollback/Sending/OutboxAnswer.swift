@@ -35,7 +35,8 @@ enum OutboxAnswer: Sendable {
                 Message(
                     conversation: conversation, seq: position.seq, n: position.n, id: sent.id,
                     timetoken: sent.timetoken, epoch: position.epoch, sender: user, type: submission.content.type,
-                    content: submission.content, attributes: submission.attributes, thread: sent.thread))
+                    content: sent.content.map { MessageContent(known: submission.content.type, json: $0) }
+                        ?? submission.content, attributes: submission.attributes, thread: sent.thread))
         case (.edited(let message), _):
             return .live(.changed(message.conversation, message.epoch, .message(message)))
         default: return nil

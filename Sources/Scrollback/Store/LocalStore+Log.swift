@@ -120,6 +120,15 @@ extension LocalWriter {
         /// The places whose rows came, went or changed.
         var touched = SeqRangeSet()
 
+        /// Whether all that is missing is messages that a room did not stream, which are left where they are until somebody looks
+        /// there: under load every device would ask at once.
+        func leavesHoles(_ edits: [LogEdit], in id: ConversationID) -> Bool {
+            guard id.kind.traits.streamsUnderLoadByPriority, let state, state.rev >= state.latestRev else {
+                return false
+            }
+            return !edits.contains { $0.isStale || $0.erasesEverything }
+        }
+
         mutating func touch(_ edit: LogEdit) {
             if edit.erasesEverything { touched.insert(1...SearchKey.lastSeq) }
             for range in edit.erased { touched.insert(range) }
@@ -193,11 +202,13 @@ extension LocalWriter {
         try correctCounts(by: edits.flatMap(\.upserts).filter { gapsBefore?.contains($0.seq) == true }, log)
         let isNearlyRight = try follow(input, edits, log)
         var edit = edits.last ?? LogEdit()
-        edit.needsSync = edits.contains(where: \.needsSync)
+        edit.needsSync = edits.contains(where: \.needsSync) && !log.leavesHoles(edits, in: id)
         return LogOutcome(
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: gapsBefore != log.state?.gaps,
-            needsHead: wasUnknown || isNearlyRight || isOutOfStep || edits.contains(where: \.erasesEverything),
+            // Nothing is counted in a room: to ask how much would be a request of everybody in it for every hole.
+            needsHead: wasUnknown || edits.contains(where: \.erasesEverything)
+                || !id.kind.traits.streamsUnderLoadByPriority && (isNearlyRight || isOutOfStep),
             isOutOfStep: isOutOfStep)
     }
 

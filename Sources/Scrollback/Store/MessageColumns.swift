@@ -30,7 +30,7 @@ enum MessageColumns {
         return [
             conversation, message.seq, message.n, Int64(bitPattern: message.timetoken.rawValue), message.id.data,
             message.sender.text, message.type.rawValue, message.content?.json.text, message.rev,
-            attributes.traits.bits, attributes.mentions?.json, attributes.metadata?.text, attributes.extra?.text,
+            attributes.flagBits, attributes.mentions?.json, attributes.metadata?.text, attributes.extra?.text,
             attributes.customType, attributes.push?.text, attributes.replyTo?.data,
             message.editedAt?.timeIntervalSinceReferenceDate, message.thread?.data, message.replies?.count,
             message.replies.map { Int64(bitPattern: $0.lastReplyAt.rawValue) },
@@ -48,7 +48,7 @@ enum MessageColumns {
         let content = row.optionalText().map { MessageContent(known: type, json: RawJSON(known: $0)) }
         let rev = row.integer()
         var attributes = MessageAttributes()
-        attributes.traits = MessageTraits(bits: row.integer())
+        attributes.setFlags(bits: row.integer())
         attributes.mentions = try row.optionalText().map { try Mentions(json: $0) }
         attributes.metadata = row.optionalText().map { RawJSON(known: $0) }
         attributes.extra = row.optionalText().map { RawJSON(known: $0) }

@@ -73,6 +73,8 @@ public final class Timeline: Sendable {
         var visible: SeqRange?
         var fill = GapFill()
         var isSeeking = false
+        /// The newest place of a room when it was looked at first.
+        var entrance: Seq?
         var isFetchingPeople = false
         /// What was shown last.
         var snapshot: TimelineSnapshot?
@@ -198,15 +200,19 @@ public final class Timeline: Sendable {
 
     /// Reads the window from one snapshot, and finds what to ask for next.
     private func read() async throws(ChatError) -> (View, Work?) {
-        let (window, visible) = state.withLock { ($0.window, $0.visible) }
+        let (window, visible, seen) = state.withLock { ($0.window, $0.visible, $0.entrance) }
         let (id, user, size) = (conversation.id, core.user, size)
         let now = core.clock()
-        let snapshot = try await core.store.read { reader in
-            try TimelineSnapshot(
-                window, size: size, visible: visible, peopleSince: now - ClientCore.profileLifetime, of: id, user,
-                reader)
+        let entered = core.entrance(of: id)
+        let (snapshot, entrance) = try await core.store.read { reader in
+            let entrance = try [entered, seen ?? reader.log(of: id)?.head].compactMap { $0 }.max()
+            let snapshot = try TimelineSnapshot(
+                window, size: size, visible: visible, entrance: entrance,
+                peopleSince: now - ClientCore.profileLifetime, of: id, user, reader)
+            return (snapshot, entrance)
         }
         return state.withLock { state in
+            state.entrance = entrance
             // Unless the screen has moved it meanwhile.
             if state.window == window { state.window = snapshot.window }
             state.snapshot = snapshot

@@ -21,11 +21,11 @@ struct TimelineSnapshot: Sendable {
     /// - Parameters:
     ///   - size: how many messages the timeline was asked to hold; it holds up to twice as many.
     ///   - visible: what is on the screen.
+    ///   - entrance: the newest place of a room when it was entered.
     ///   - time: profiles that were fetched before it are asked for again.
     init(
-        _ window: TimelineWindow, size: Int, visible: SeqRange?, peopleSince time: Date, of id: ConversationID,
-        _ user: UserID,
-        _ reader: LocalReader
+        _ window: TimelineWindow, size: Int, visible: SeqRange?, entrance: Seq?, peopleSince time: Date,
+        of id: ConversationID, _ user: UserID, _ reader: LocalReader
     ) throws {
         self.window = window
         pending = try reader.pending(in: id)
@@ -55,6 +55,9 @@ struct TimelineSnapshot: Sendable {
         let eye = visible?.upperBound ?? self.window.eye ?? shown.upperBound
         let request = log.gapToFill(nearest: min(max(eye, shown.lowerBound), shown.upperBound))
         if let request, request.gap.overlaps(shown) { wanted = request }
+        if id.kind.traits.streamsUnderLoadByPriority, !self.window.isAway(from: visible, in: shown, size: size) {
+            wanted = log.gapToFill(below: entrance ?? .max, in: shown)
+        }
     }
 
     /// The places from one item to another, both included; nothing where the window does not hold them.

@@ -63,6 +63,11 @@ struct Listen: AsyncParsableCommand {
                 writer.field("conversation", id)
                 writer.field("user", user)
                 writer.field("role", role?.rawValue ?? "none")
+            case .typing(let id, let user, let isTyping):
+                writer.field("event", "typing")
+                writer.field("conversation", id)
+                writer.field("user", user)
+                writer.field("isTyping", isTyping)
             case .conversation(let id, let isDeleted):
                 writer.field("event", "conversation")
                 writer.field("conversation", id)

@@ -25,16 +25,25 @@ extension Engine {
             }, completion: completion)
     }
 
-    /// Puts somebody in, or changes their role.
+    /// Puts somebody in, changes their role, or mutes them (`.some(nil)`: no more).
     ///
     /// Completes with whether they were put in.
     package func putMember(
-        _ user: UserID, role: Role?, of id: ConversationID, by caller: Caller, completion: @escaping Completion<Bool>
+        _ user: UserID, role: Role?, mute: Mute?? = nil, of id: ConversationID, by caller: Caller,
+        completion: @escaping Completion<Bool>
     ) {
         let id = id.absolute(for: caller.user)
         log.submit(
             { [permissions] in
-                try $0.putMember(user, role: role, of: id, by: caller, permissions: permissions)
+                var isNew = false
+                if mute != nil {
+                    try $0.checkMayMute(user, in: id, by: caller, permissions: permissions, joins: role != nil)
+                }
+                if role != nil || mute == nil {
+                    isNew = try $0.putMember(user, role: role, of: id, by: caller, permissions: permissions)
+                }
+                if let mute { try $0.putMute(mute, of: user, in: id, by: caller, permissions: permissions) }
+                return isNew
             }, completion: completion)
     }
 
@@ -66,7 +75,7 @@ extension Engine {
                 row = community
             }
             return try store.members(of: row.number, after: after, limit: limit)
-                .map { Member(id: $0.user, role: $0.role) }
+                .map { Member(id: $0.user, role: $0.role, mute: try mute(of: $0.user, in: access.conversation, store)) }
         }
     }
 
@@ -122,6 +131,12 @@ extension Engine {
             unread: unread.messages, mentions: unread.mentions, readSeq: access.readPosition,
             lastMessage: last, isMuted: access.member?.isMuted ?? false, isPinned: access.member?.isPinned ?? false,
             isMarkedUnread: access.member?.isMarkedUnread ?? false, isMember: access.role != nil,
-            userRev: access.member?.userRev ?? 0)
+            userRev: access.member?.userRev ?? 0, isFrozen: row.isFrozen, mute: try mute(of: user, in: row, store))
+    }
+
+    /// For how long somebody may not write in a conversation; nothing where they may.
+    private func mute(of user: UserID, in row: ConversationRow, _ store: any StoreReader) throws -> Mute? {
+        guard let mute = try store.mute(of: user, in: row.number), mute.holds(at: clock()) else { return nil }
+        return mute
     }
 }

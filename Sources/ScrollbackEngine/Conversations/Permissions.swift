@@ -23,6 +23,8 @@ package enum Action: String, CaseIterable, Sendable {
     case addMember
     /// Put somebody else out.
     case removeMember
+    /// Keep somebody from writing.
+    case mute
     case leave
     case changeRole
     case changeSettings
@@ -89,6 +91,7 @@ package struct Permissions: Hashable, Sendable {
         .removeMember: [
             .direct: .nobody, .group: .moderator, .community: .moderator, .room: .nobody, .system: .nobody,
         ],
+        .mute: [.direct: .nobody, .group: .moderator, .community: .moderator, .room: .admin, .system: .nobody],
         .leave: [.direct: .nobody, .group: .member, .community: .member, .room: .nobody, .system: .nobody],
         .changeRole: [.direct: .nobody, .group: .owner, .community: .owner, .room: .nobody, .system: .nobody],
         .changeSettings: [.direct: .nobody, .group: .owner, .community: .owner, .room: .admin, .system: .nobody],

@@ -11,10 +11,18 @@ package struct ConversationSettings: Hashable, Sendable {
     package var members: [UserID]
     /// How long messages are kept; `.some(nil)` for as the server's setting says.
     package var retention: RetentionPolicy??
+    /// Whether only moderators, owners and administrators may write.
+    package var isFrozen: Bool?
+    /// The most subscribers of a room; `.some(nil)` for any number.
+    package var capacity: Int??
+
+    /// How many subscribers a room may be limited to.
+    static let capacities = 1...1_000_000
 
     package init(
         name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil, visibility: HistoryVisibility? = nil,
-        isPrivate: Bool? = nil, members: [UserID] = [], retention: RetentionPolicy?? = nil
+        isPrivate: Bool? = nil, members: [UserID] = [], retention: RetentionPolicy?? = nil, isFrozen: Bool? = nil,
+        capacity: Int?? = nil
     ) {
         self.name = name
         self.avatar = avatar
@@ -23,6 +31,8 @@ package struct ConversationSettings: Hashable, Sendable {
         self.isPrivate = isPrivate
         self.members = members
         self.retention = retention
+        self.isFrozen = isFrozen
+        self.capacity = capacity
     }
 }
 
@@ -93,6 +103,8 @@ extension Transaction {
             }
         }
         row.retention = settings.retention.map { $0?.stored } ?? row.retention
+        row.isFrozen = settings.isFrozen ?? row.isFrozen
+        row.capacity = settings.capacity.map { $0.map(Int64.init) } ?? row.capacity
         row = try put(row)
         if isNew {
             try admitFirst(settings.members, to: row, by: caller)
@@ -108,6 +120,14 @@ extension Transaction {
         if case .some(.some(let retention)) = settings.retention { _ = try retention.validated() }
         guard isChannel || settings.isPrivate != true else {
             throw ChatError.invalidParameter("private", "is a setting of a community's channels")
+        }
+        if case .some(.some(let capacity)) = settings.capacity {
+            guard id.kind == .room else { throw ChatError.invalidParameter("capacity", "is a setting of rooms") }
+            guard ConversationSettings.capacities.contains(capacity) else {
+                throw ChatError.invalidParameter(
+                    "capacity", "must be in 1...\(ConversationSettings.capacities.upperBound), or \"unlimited\"",
+                    limit: ConversationSettings.capacities.upperBound)
+            }
         }
         guard !settings.members.isEmpty else { return }
         guard id.kind.traits.membership == .listed || id.isCommunityItself || settings.isPrivate == true else {

@@ -21,6 +21,18 @@ package protocol Lane: AnyObject, Sendable {
     ///
     /// - Parameter origin: a connection among them that gets no copy.
     func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?)
+    /// As above, of a message that a connection can do without whose queue is more than half full: it gets, later, the other
+    /// frame in its place.
+    func deliver(
+        _ frame: [UInt8], to connections: [any Connection], except origin: Origin?, orElse substitute: HeadFrame)
+}
+
+extension Lane {
+    package func deliver(
+        _ frame: [UInt8], to connections: [any Connection], except origin: Origin?, orElse substitute: HeadFrame
+    ) {
+        deliver(frame, to: connections, except: origin)
+    }
 }
 
 /// Why a server closes a connection.
@@ -57,6 +69,7 @@ struct Audience {
     private var highest: Seq = 0
 
     var isEmpty: Bool { lanes.isEmpty }
+    var count: Int { lanes.reduce(0) { $0 + $1.connections.count } }
 
     func contains(_ connection: any Connection) -> Bool {
         lanes.contains { $0.lane === connection.lane && $0.connections.contains { $0 === connection } }
@@ -95,6 +108,20 @@ struct Audience {
 
     func deliver(_ frame: [UInt8], except origin: Origin?) {
         for group in lanes { group.lane.deliver(frame, to: group.connections, except: origin) }
+    }
+
+    func deliver(_ frame: [UInt8], except origin: Origin?, orElse substitute: HeadFrame?) {
+        guard let substitute else { return deliver(frame, except: origin) }
+        for group in lanes {
+            group.lane.deliver(frame, to: group.connections, except: origin, orElse: substitute)
+        }
+    }
+
+    func deliver(_ frame: [UInt8], exceptOf users: Set<UserID>) {
+        for group in lanes {
+            let rest = group.connections.filter { !users.contains($0.user) }
+            if !rest.isEmpty { group.lane.deliver(frame, to: rest, except: nil) }
+        }
     }
 
     /// Hands a frame to those who are not in another audience, which had it already.

@@ -22,6 +22,8 @@ package enum Event: Sendable {
     /// Somebody is no longer a member: nothing more goes to them from here on.
     case left(ConversationID, UserID)
     case conversationChanged(ConversationID)
+    /// What somebody may do there changed: told to their devices alone.
+    case standingChanged(ConversationID, UserID)
     /// Whoever hears it is told, and hears it no more.
     case conversationDeleted(ConversationID)
     /// It lists its own members from now on: whoever hears it hears it no more until they ask again.

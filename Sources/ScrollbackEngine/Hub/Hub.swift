@@ -1,3 +1,4 @@
+package import Foundation
 package import ScrollbackModel
 import ScrollbackWire
 import Synchronization
@@ -16,12 +17,16 @@ package final class Hub: Sendable {
     private let dismissed = Atomic<Int>(0)
     /// Community channels that moved since their members were last told so.
     private let movedChannels = Mutex<[ConversationID: LogMark]>([:])
+    let rooms = RoomStreams()
+    let typing = TypingPace()
+    let clock: @Sendable () -> Date
 
     private final class Shard: Sendable {
         let audiences = Mutex<[ConversationID: Audience]>([:])
     }
 
-    package init() {
+    package init(clock: @escaping @Sendable () -> Date = { Date() }) {
+        self.clock = clock
         shards = (0..<Self.shardCount).map { _ in Shard() }
     }
 
@@ -74,6 +79,25 @@ package final class Hub: Sendable {
         }
     }
 
+    /// As ``subscribe(_:to:seesAllAbove:since:)``, where there is a place left.
+    ///
+    /// - Throws: `room-full`.
+    package func subscribe(
+        _ connection: any Connection, to id: ConversationID, seesAllAbove seq: Seq, since mark: Int, capacity: Int64
+    ) throws(ChatError) -> Bool {
+        let isHeard: Bool? = shard(id).audiences.withLock { audiences in
+            if mark != dismissals { return false }
+            let audience = audiences[id] ?? Audience()
+            guard audience.contains(connection) || audience.count < capacity else { return nil }
+            audiences[id, default: Audience()].add(connection, seesAllAbove: seq)
+            return true
+        }
+        guard let isHeard else {
+            throw ChatError(.roomFull, "\(id) is full: it takes \(capacity)", limit: Int(capacity), retryAfter: 10)
+        }
+        return isHeard
+    }
+
     package func unsubscribe(_ connection: any Connection, from id: ConversationID) {
         shard(id).audiences.withLock { audiences in
             audiences[id]?.remove(connection)
@@ -94,7 +118,7 @@ package final class Hub: Sendable {
         people.withLock { $0.isEmpty } && shards.allSatisfy { $0.audiences.withLock { $0.isEmpty } }
     }
 
-    private func audience(of id: ConversationID) -> Audience? {
+    func audience(of id: ConversationID) -> Audience? {
         shard(id).audiences.withLock { $0[id] }
     }
 
@@ -108,6 +132,7 @@ package final class Hub: Sendable {
         switch event {
         case .message(var message, let isListed, let origin):
             let id = message.conversation
+            if id.kind.traits.streamsUnderLoadByPriority { return stream(message, except: origin) }
             if isListed { movedChannels.withLock { $0[id] = LogMark(message) } }
             deliver(id, except: origin) { name in
                 message.conversation = name
@@ -146,6 +171,8 @@ package final class Hub: Sendable {
             for connection in connections(of: user) { connection.left(id) }
             send(.member(id.relative(to: user), user, nil), to: connections(of: user))
             deliver(id) { .member($0, user, nil) }
+        case .standingChanged(let id, let user):
+            send(.conversation(id.relative(to: user), isDeleted: false), to: connections(of: user))
         case .conversationChanged(let id): deliver(id) { .conversation($0, isDeleted: false) }
         case .conversationDeleted(let id):
             deliver(id) { .conversation($0, isDeleted: true) }
@@ -220,10 +247,12 @@ package final class Hub: Sendable {
         for connection in connections { connection.lane.deliver(frame, to: [connection], except: nil) }
     }
 
-    /// Tells members of communities which channels moved, once however often they did.
+    /// Tells members of communities which channels moved, once however often they did; and hearers of rooms where these stand,
+    /// when they were not told of what was said last.
     ///
     /// Called a few times a second.
     package func announceMovedChannels() {
+        announceRooms()
         let moved = movedChannels.withLock { moved in
             defer { moved = [:] }
             return moved

@@ -10,15 +10,27 @@ package struct Append: Sendable {
     package var submission: Submission
     package var origin: Origin?
     package let digest: Int64
+    /// What came of looking at it; with another content `submission` has that.
+    let judgement: Judgement
+    /// What was sent.
+    let sent: RawJSON
 
     /// - Parameter conversation: its absolute name.
-    package init(conversation: ConversationID, sender: Caller, submission: Submission, origin: Origin? = nil) {
+    package init(
+        conversation: ConversationID, sender: Caller, submission: Submission, origin: Origin? = nil,
+        judgement: Judgement = .allowed
+    ) {
         self.conversation = conversation
         self.sender = sender.user
         senderIsAdmin = sender.isAdmin
         self.submission = submission
         self.origin = origin
         digest = submission.digest
+        self.judgement = judgement
+        sent = submission.content.json
+        if let content = judgement.replacement {
+            self.submission.content = MessageContent(known: submission.content.type, json: content)
+        }
     }
 }
 
@@ -28,7 +40,7 @@ extension Submission {
         var fields: [String?] = [
             content.type.rawValue, content.json.text, attributes.metadata?.text, attributes.extra?.text,
             attributes.customType, attributes.push?.text, attributes.replyTo?.description,
-            String(attributes.traits.bits),
+            String(attributes.flagBits),
         ]
         if let mentions = attributes.mentions {
             fields += [mentions.everyone ? "everyone" : "users", mentions.pushText]
@@ -58,7 +70,8 @@ extension Transaction {
         if let (key, epoch) = known, key.sender == append.sender, key.digest == append.digest {
             return SendResult(
                 outcome: .duplicate, id: key.id, timetoken: key.timetoken,
-                position: .init(seq: key.seq, n: key.n, epoch: epoch), thread: key.thread)
+                position: .init(seq: key.seq, n: key.n, epoch: epoch), thread: key.thread,
+                content: try contentThatDiffers(from: append))
         }
         let files = try checkedFiles(
             of: submission.content, by: Caller(user: append.sender, isAdmin: append.senderIsAdmin), limits: mediaLimits,
@@ -67,6 +80,7 @@ extension Transaction {
         if known != nil {
             throw ChatError(.conflict, "the message id \(submission.id) was used for another message", parameter: "id")
         }
+        try append.judgement.check()
         guard submission.traits.isStored else { return deliver(append) }
 
         let time = timetoken(after: row.timetoken)
@@ -82,7 +96,16 @@ extension Transaction {
         try countReply(of: message, by: 1, in: &row)
         return SendResult(
             outcome: .committed, id: message.id, timetoken: time,
-            position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)), thread: message.thread)
+            position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)), thread: message.thread,
+            content: append.judgement.replacement)
+    }
+
+    /// What is stored of a message that was sent before, where that is not what was sent.
+    private func contentThatDiffers(from append: Append) throws -> RawJSON? {
+        guard let row = try conversation(append.conversation),
+            let stored = try store.message(append.submission.id, in: row.number)?.content, stored != append.sent
+        else { return nil }
+        return stored
     }
 
     /// Whether a community's members may hear that the channel moved without hearing the channel.
@@ -110,7 +133,9 @@ extension Transaction {
                     conversation: append.conversation, id: append.submission.id, timetoken: time,
                     sender: append.sender, content: append.submission.content,
                     attributes: append.submission.attributes), origin: append.origin))
-        return SendResult(outcome: .delivered, id: append.submission.id, timetoken: time, position: nil)
+        return SendResult(
+            outcome: .delivered, id: append.submission.id, timetoken: time, position: nil,
+            content: append.judgement.replacement)
     }
 
     /// Gives the next place, and stores the message there.
@@ -184,8 +209,10 @@ extension Transaction {
 
     private func conversationForSending(_ append: Append, permissions: Permissions) throws -> ConversationRow {
         let sender = Caller(user: append.sender, isAdmin: append.senderIsAdmin)
-        return try checkSending(to: append.conversation, by: sender, permissions: permissions)
-            ?? createNamed(append.conversation)
+        if let row = try checkSending(to: append.conversation, by: sender, permissions: permissions) { return row }
+        // What is refused makes no conversation.
+        try append.judgement.check()
+        return try createNamed(append.conversation)
     }
 
     /// Whether somebody may send to a conversation now.
@@ -202,6 +229,7 @@ extension Transaction {
                 throw try hasStanding(sender.user, in: row)
                     ? ChatError(.notMember, "you are not a member of \(id) any more") : Access.unknown(id)
             }
+            try checkMayWrite(sender, in: row)
             return row
         }
         let isNamed = id.namedUsers.contains(sender.user)
@@ -209,6 +237,7 @@ extension Transaction {
             permissions[.create, id.kind].isMet(by: nil, isAdmin: sender.isAdmin),
             permissions[.send, id.kind].isMet(by: isNamed ? .member : nil, isAdmin: sender.isAdmin)
         else { throw Access.unknown(id) }
+        try store.checkIsNotBlocked(sender, in: id)
         return nil
     }
 }

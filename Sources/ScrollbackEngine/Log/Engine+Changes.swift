@@ -20,14 +20,19 @@ extension Engine {
     /// - Parameter operation: with the same again the first answer comes again, and nothing is done twice.
     package func edit(
         _ id: MessageID, in conversation: ConversationID, _ edit: MessageEdit, operation: MessageID? = nil,
-        by caller: Caller, completion: @escaping Completion<Message>
+        by caller: Caller, origin: Origin? = nil, completion: @escaping Completion<Message>
     ) {
         let request = request(conversation, caller, operation)
-        log.submit(
-            { [self] in
-                let message = try $0.edit(id, edit, request, permissions: permissions)
-                return answer(message, request, try $0.conversation(request.conversation))
-            }, completion: completion)
+        let proposal = Proposal(
+            .edit, in: request.conversation, by: caller.user, id: id, content: edit.content,
+            attributes: edit.applied(to: .init()))
+        screen(proposal, origin: origin, refuse: { completion(.failure($0)) }) { [self] judgement in
+            log.submit(
+                { [self] in
+                    let message = try $0.edit(id, edit, request, permissions: permissions, judgement: judgement)
+                    return answer(message, request, try $0.conversation(request.conversation))
+                }, completion: completion)
+        }
     }
 
     /// Deletes one message for everyone: one's own is recalled.

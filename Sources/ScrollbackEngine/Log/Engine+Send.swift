@@ -11,9 +11,15 @@ extension Engine {
         _ submission: Submission, to id: ConversationID, by caller: Caller, origin: Origin? = nil,
         completion: @escaping Completion<SendResult>
     ) {
-        let append = Append(
-            conversation: id.log.absolute(for: caller.user), sender: caller, submission: submission, origin: origin)
-        log.submit({ [permissions] in try $0.append(append, permissions: permissions) }, completion: completion)
+        let log = id.log.absolute(for: caller.user)
+        let proposal = Proposal(
+            in: log, by: caller.user, id: submission.id, content: submission.content, attributes: submission.attributes)
+        screen(proposal, origin: origin, refuse: { completion(.failure($0)) }) { [self] judgement in
+            let append = Append(
+                conversation: log, sender: caller, submission: submission, origin: origin, judgement: judgement)
+            self.log.submit(
+                { [permissions] in try $0.append(append, permissions: permissions) }, completion: completion)
+        }
     }
 
     /// Moves the caller's read position up.

@@ -23,6 +23,8 @@ package final class Log: Sendable {
     private let store: any MessageStore
     private let clock: @Sendable () -> Date
     private let publish: @Sendable ([Event], _ commit: Int64) -> Void
+    private let record: @Sendable (Transaction) throws -> Int
+    private let recorded: @Sendable (Int) -> Void
     private let observe: @Sendable (CommitReport) -> Void
     private let mediaLimits: @Sendable () -> MediaLimits
     private let execution: Execution
@@ -42,13 +44,19 @@ package final class Log: Sendable {
     /// - Parameters:
     ///   - publish: told the events of each commit and its number, in the order of commits, on the writer's thread.
     ///   - mediaLimits: how large the files of messages may be, asked for each transaction.
+    ///   - record: writes down, in the transaction, what is to be told elsewhere of what it did, and says how much that is.
+    ///   - recorded: told how much was written down, after the commit.
     ///   - observe: told how each commit went.
     package init(
         store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000,
         mediaLimits: @escaping @Sendable () -> MediaLimits = { ServerSettings().mediaLimits },
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
+        record: @escaping @Sendable (Transaction) throws -> Int = { _ in 0 },
+        recorded: @escaping @Sendable (Int) -> Void = { _ in },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
+        self.record = record
+        self.recorded = recorded
         self.store = store
         newest = Mutex(try store.newest)
         self.execution = execution
@@ -123,17 +131,19 @@ package final class Log: Sendable {
         let start = DispatchTime.now()
         do {
             let now = max(Timetoken(clock()), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
-            let (events, commit) = try store.write { writer, commit in
+            let (events, commit, count) = try store.write { writer, commit in
                 let transaction = Transaction(
                     store: writer, now: now, commit: commit, generation: store.generation,
                     mediaLimits: mediaLimits())
                 for job in batch { try job.run(in: transaction) }
                 try transaction.flush()
+                let count = try record(transaction)
                 newest.withLock { $0 = max($0, transaction.newest) }
-                return (transaction.events, commit)
+                return (transaction.events, commit, count)
             }
             let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
             publish(events, commit)
+            recorded(count)
             for job in batch { job.finish(nil) }
             observe(CommitReport(jobs: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
         } catch {

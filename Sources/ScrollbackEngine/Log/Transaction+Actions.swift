@@ -22,6 +22,7 @@ extension Transaction {
         guard permissions[.act, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
             throw ChatError(.forbidden, "attaching actions takes more than you are there")
         }
+        try checkMayWrite(request.caller, in: row)
         guard !message.isDeleted else {
             throw ChatError(.conflict, "the message was deleted: nothing can be attached to it", parameter: "id")
         }

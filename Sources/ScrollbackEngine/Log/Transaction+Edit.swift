@@ -5,7 +5,8 @@ extension Transaction {
     ///
     /// - Throws: `unknown-message`; `conflict` for a message that was deleted, or of another type; `forbidden`.
     func edit(
-        _ id: MessageID, _ edit: MessageEdit, _ request: ChangeRequest, permissions: Permissions
+        _ id: MessageID, _ edit: MessageEdit, _ request: ChangeRequest, permissions: Permissions,
+        judgement: Judgement = .allowed
     ) throws -> MessageRow {
         let subject = try subject(of: request, permissions: permissions)
         var row = subject.row
@@ -18,19 +19,21 @@ extension Transaction {
         try require(
             .editOwn, orToOthers: .editOthers, message, of: subject, request, permissions: permissions,
             to: "editing this message")
+        try checkMayWrite(request.caller, in: row)
         guard !message.isDeleted else {
             throw ChatError(.conflict, "the message was deleted: there is nothing to edit", parameter: "id")
         }
         guard message.type == edit.content.type else {
             throw ChatError.invalidParameter("type", "must be \(message.type), which the message has: an edit keeps it")
         }
+        try judgement.check()
         let mayHaveFiles = MessageContent.mayHaveFiles(message.type)
         let uses = mayHaveFiles ? try store.uses(at: message.seq...message.seq, in: row.number, limit: .max) : []
         let known = Set(uses.map(\.media))
         let files = try checkedFiles(
             of: edit.content, by: request.caller, limits: mediaLimits, permissions: permissions, known: known)
         let old = message.attributes.mentions
-        message.content = edit.content.json
+        message.content = judgement.replacement ?? edit.content.json
         message.attributes = edit.applied(to: message.attributes)
         message.editedAt = now.date
         try replaceMentions(old, with: message.attributes.mentions, of: message, in: row.number)

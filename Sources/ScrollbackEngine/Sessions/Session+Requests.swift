@@ -17,7 +17,8 @@ extension Session {
                 answer(ref, result) { $1.writeMembers(to: &$0) }
             }
         case .edit(let id, let message, let edit, let operation):
-            engine.edit(message, in: id, edit, operation: operation, by: caller) { [self] result in
+            engine.edit(message, in: id, edit, operation: operation, by: caller, origin: Origin(self)) {
+                [self] result in
                 answer(ref, result) { writer, message in
                     writer.key("message")
                     message.write(to: &writer)
@@ -89,6 +90,12 @@ extension Session {
         case .unsubscribe(let ids):
             for id in ids { unsubscribe(from: id.log.absolute(for: caller.user)) }
             answer(ref, .success(())) { _, _ in }
+        case .typing(let id, let isTyping):
+            offload(ref, { [self] in try typing(in: id, isTyping: isTyping, caller, $0) }, { _, _ in })
+        case .block(let user, let isOn):
+            engine.block(user, isOn: isOn, by: caller) { [self] result in answer(ref, result) { _, _ in } }
+        case .blocks(let after, let limit):
+            offload(ref, { try $0.blocked(by: caller, after: after, limit: limit) }, { $1.writeMembers(to: &$0) })
         case .users(let ids): offload(ref, { try $0.users(ids) }, { $1.writeMembers(to: &$0) })
         case .activity(let isActive):
             state.withLock { $0.isActive = isActive }
@@ -101,16 +108,20 @@ extension Session {
 
     /// Hears conversations in full, all of them or none.
     private func hear(_ ids: [ConversationID], _ caller: Caller, _ engine: Engine) throws -> [ConversationHead] {
-        func look() throws -> [(head: ConversationHead, seesAllAbove: Seq)] {
+        func look() throws -> [(head: ConversationHead, seesAllAbove: Seq, capacity: Int64?)] {
             try ids.map { try engine.audibleHead(of: $0.log, by: caller) }
         }
-        func heard(_ found: [(head: ConversationHead, seesAllAbove: Seq)]) -> [ConversationID: Seq] {
-            Dictionary(
-                zip(ids.map { $0.log.absolute(for: caller.user) }, found.map(\.seesAllAbove)), uniquingKeysWith: max)
+        let names = ids.map { $0.log.absolute(for: caller.user) }
+        func hear(_ found: [(head: ConversationHead, seesAllAbove: Seq, capacity: Int64?)], _ mark: Mark) throws -> Bool
+        {
+            let capacities = zip(names, found).compactMap { name, found in found.capacity.map { (name, $0) } }
+            return try subscribe(
+                to: Dictionary(zip(names, found.map(\.seesAllAbove)), uniquingKeysWith: max),
+                capacities: Dictionary(capacities, uniquingKeysWith: min), since: mark)
         }
         var mark = mark()
         var found = try look()
-        while !subscribe(to: heard(found), since: mark) {
+        while try !hear(found, mark) {
             mark = self.mark()
             found = try look()
         }
@@ -186,7 +197,7 @@ extension Engine {
     /// A conversation's head, for whoever may hear what is said there: who left may read their part and no more.
     fileprivate func audibleHead(
         of id: ConversationID, by caller: Caller
-    ) throws -> (head: ConversationHead, seesAllAbove: Seq) {
+    ) throws -> (head: ConversationHead, seesAllAbove: Seq, capacity: Int64?) {
         let name = id.absolute(for: caller.user)
         return try store.read { store in
             let access = try access(to: name, for: caller, in: store)
@@ -194,7 +205,7 @@ extension Engine {
             guard head.isMember || permissions[.read, id.kind].isMet(by: nil, isAdmin: caller.isAdmin) else {
                 throw ChatError(.notMember, "you are not a member of \(id) any more")
             }
-            return (head, access.seesAllAbove)
+            return (head, access.seesAllAbove, access.conversation.capacity)
         }
     }
 }

@@ -69,6 +69,7 @@ package final class Session: Connection {
         var waitingBytes = 0
         /// Whether what comes is passed over: it is about to be closed.
         var isDeaf = false
+        var typing = TypingGate()
 
         init() {
             lastHeard = Date(timeIntervalSince1970: 0)
@@ -304,14 +305,24 @@ package final class Session: Connection {
     ///
     /// - Parameter ids: each with the place above which the user sees every message.
     /// - Returns: false, and nothing more is heard than before, when that look no longer holds.
-    func subscribe(to ids: [ConversationID: Seq], since mark: Mark) -> Bool {
-        state.withLock { state in
+    /// - Throws: `room-full`, and nothing more is heard than before.
+    func subscribe(
+        to ids: [ConversationID: Seq], capacities: [ConversationID: Int64] = [:], since mark: Mark
+    ) throws(ChatError) -> Bool {
+        try state.withLock { (state) throws(ChatError) -> Bool in
             guard case .open = state.phase else { return true }
             guard state.removals == mark.removals else { return false }
             var new: [ConversationID] = []
             for (id, seq) in ids {
                 // Also what it heard before: its hearers may have been sent away since.
-                guard hub.subscribe(self, to: id, seesAllAbove: seq, since: mark.dismissals) else {
+                let isHeard: Bool
+                do throws(ChatError) {
+                    isHeard = try listen(to: id, seesAllAbove: seq, since: mark, capacity: capacities[id])
+                } catch {
+                    for id in new { hub.unsubscribe(self, from: id) }
+                    throw error
+                }
+                guard isHeard else {
                     for id in new { hub.unsubscribe(self, from: id) }
                     return false
                 }
@@ -320,6 +331,13 @@ package final class Session: Connection {
             state.subscriptions.formUnion(new)
             return true
         }
+    }
+
+    private func listen(
+        to id: ConversationID, seesAllAbove seq: Seq, since mark: Mark, capacity: Int64?
+    ) throws(ChatError) -> Bool {
+        guard let capacity else { return hub.subscribe(self, to: id, seesAllAbove: seq, since: mark.dismissals) }
+        return try hub.subscribe(self, to: id, seesAllAbove: seq, since: mark.dismissals, capacity: capacity)
     }
 
     func unsubscribe(from id: ConversationID) {

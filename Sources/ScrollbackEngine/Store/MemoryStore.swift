@@ -84,6 +84,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     private var messages: [Int64: [MessageRow]] = [:]
     private var places: [Int64: [MessageID: Seq]] = [:]
     private var users: [UserID: UserRow] = [:]
+    private var manners = MemoryManners()
 
     var newest: Timetoken { conversations.values.map(\.timetoken).max() ?? Timetoken(rawValue: 0) }
 
@@ -229,6 +230,20 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
 
     func settings() -> RawJSON? { operatorSettings }
 
+    func hasBlocked(_ user: UserID, _ other: UserID) -> Bool { manners.hasBlocked(user, other) }
+    func blocked(by user: UserID, after: UserID?, limit: Int) -> [UserID] {
+        manners.blocked(by: user, after: after, limit: limit)
+    }
+    func blockers(of user: UserID, limit: Int) -> [UserID] { manners.blockers(of: user, limit: limit) }
+    func mute(of user: UserID, in conversation: Int64) -> Mute? { manners.mute(of: user, in: conversation) }
+    func conversationsWithDeliveries(after conversation: Int64, limit: Int) -> [Int64] {
+        manners.conversationsWithDeliveries(after: conversation, limit: limit)
+    }
+    func deliveries(of conversation: Int64, limit: Int) -> [DeliveryRow] {
+        manners.deliveries(of: conversation, limit: limit)
+    }
+    func deliveryCount() -> Int64 { manners.deliveryCount }
+
     private static func index(in log: [MessageRow], above seq: Seq) -> Int {
         var low = 0
         var high = log.count
@@ -373,6 +388,26 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         change(\.operatorSettings, settings)
     }
 
+    private func changeManners(_ body: (inout MemoryManners) -> Void) {
+        let old = manners
+        undo.append { [unowned self] in manners = old }
+        body(&manners)
+    }
+
+    func putBlock(of other: UserID, by user: UserID, isOn: Bool) {
+        changeManners { $0.putBlock(of: other, by: user, isOn: isOn) }
+    }
+    func put(_ mute: Mute?, of user: UserID, in conversation: Int64) {
+        changeManners { $0.put(mute, of: user, in: conversation) }
+    }
+    func insertDelivery(_ body: RawJSON, of conversation: Int64) {
+        changeManners { $0.insertDelivery(body, of: conversation) }
+    }
+    func dropDeliveries(of conversation: Int64, through number: Int64) {
+        changeManners { $0.dropDeliveries(of: conversation, through: number) }
+    }
+    func dropDeliveries() { changeManners { $0.dropDeliveries() } }
+
     func erase(_ conversation: Int64) {
         change(\.messages[conversation], nil)
         change(\.places[conversation], nil)
@@ -380,6 +415,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         change(\.keys[conversation], nil)
         change(\.changes[conversation], nil)
         change(\.actions[conversation], nil)
+        changeManners { $0.erase(conversation) }
         for key in spans.keys where key.conversation == conversation { change(\.spans[key], nil) }
         for key in blocks.keys where key.conversation == conversation { change(\.blocks[key], nil) }
         for key in voids.keys where key.conversation == conversation { change(\.voids[key], nil) }

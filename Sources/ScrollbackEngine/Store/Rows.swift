@@ -41,6 +41,10 @@ package struct ConversationRow: Hashable, Sendable {
     package var hasVoids: Bool
     /// Changes when what readers may see of the past changes.
     package var view: Int64
+    /// Whether only moderators, owners and administrators may write.
+    package var isFrozen: Bool
+    /// The most subscribers of a room; absent where any number may be there.
+    package var capacity: Int64?
     /// The commit that last touched it.
     package var moved: Int64
 
@@ -63,6 +67,7 @@ package struct ConversationRow: Hashable, Sendable {
         changeFloor = 0
         hasVoids = false
         view = 0
+        isFrozen = false
         moved = 0
     }
 

@@ -25,6 +25,10 @@ public struct ConversationHead: Hashable, Sendable {
     public var isMarkedUnread: Bool
     /// Whether the member still is one; who left sees up to leaving.
     public var isMember: Bool
+    /// Whether only moderators, owners and administrators may write there now.
+    public var isFrozen: Bool
+    /// For how long the member may not write there; absent where they may.
+    public var mute: Mute?
     /// The member's own change counter when this was computed.
     package var userRev: Int64
     /// What the reader deleted for themselves since the cursor this head was asked for with.
@@ -34,7 +38,7 @@ public struct ConversationHead: Hashable, Sendable {
         conversation: ConversationID, name: String? = nil, avatar: String? = nil, state: LogHead, unread: Int64 = 0,
         mentions: Int64 = 0, readSeq: Seq = 0, lastMessage: Message? = nil, isMuted: Bool = false,
         isPinned: Bool = false, isMarkedUnread: Bool = false, isMember: Bool = true, userRev: Int64 = 0,
-        hidden: [SeqRange] = []
+        hidden: [SeqRange] = [], isFrozen: Bool = false, mute: Mute? = nil
     ) {
         self.conversation = conversation
         self.name = name
@@ -50,6 +54,8 @@ public struct ConversationHead: Hashable, Sendable {
         self.isMember = isMember
         self.userRev = userRev
         self.hidden = hidden
+        self.isFrozen = isFrozen
+        self.mute = mute
     }
 
     /// The newest place the member may see; 0 for an empty conversation.

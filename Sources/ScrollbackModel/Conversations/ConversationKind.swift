@@ -41,6 +41,9 @@ public struct ConversationTraits: Hashable, Sendable {
     public let isImplicit: Bool
     /// Whether every message goes to every member's devices; otherwise only to those who subscribed.
     public let streamsToMembers: Bool
+    /// Whether under load some messages are stored and not streamed, so that a device leaves the holes until somebody looks
+    /// there.
+    public let streamsUnderLoadByPriority: Bool
     package let namesHaveTwoParts: Bool
 
     fileprivate static func of(_ kind: ConversationKind) -> ConversationTraits {
@@ -55,17 +58,17 @@ public struct ConversationTraits: Hashable, Sendable {
 
     private static let direct = ConversationTraits(
         membership: .named, replaysMissed: true, hasRecents: true, isImplicit: true,
-        streamsToMembers: true, namesHaveTwoParts: true)
+        streamsToMembers: true, streamsUnderLoadByPriority: false, namesHaveTwoParts: true)
     private static let group = ConversationTraits(
         membership: .listed, replaysMissed: true, hasRecents: true, isImplicit: false,
-        streamsToMembers: true, namesHaveTwoParts: false)
+        streamsToMembers: true, streamsUnderLoadByPriority: false, namesHaveTwoParts: false)
     private static let community = ConversationTraits(
         membership: .community, replaysMissed: false, hasRecents: true, isImplicit: false,
-        streamsToMembers: false, namesHaveTwoParts: true)
+        streamsToMembers: false, streamsUnderLoadByPriority: false, namesHaveTwoParts: true)
     private static let room = ConversationTraits(
         membership: .subscribers, replaysMissed: false, hasRecents: false, isImplicit: false,
-        streamsToMembers: false, namesHaveTwoParts: false)
+        streamsToMembers: false, streamsUnderLoadByPriority: true, namesHaveTwoParts: false)
     private static let system = ConversationTraits(
         membership: .named, replaysMissed: true, hasRecents: true, isImplicit: true,
-        streamsToMembers: true, namesHaveTwoParts: true)
+        streamsToMembers: true, streamsUnderLoadByPriority: false, namesHaveTwoParts: true)
 }

@@ -24,10 +24,13 @@ public struct Member: Hashable, Sendable, Identifiable {
     public var id: UserID
     /// What they may do in this conversation; somebody else elsewhere.
     public var role: Role
+    /// For how long they may not write there; absent where they may.
+    public var mute: Mute?
 
     /// A member with their role.
-    public init(id: UserID, role: Role) {
+    public init(id: UserID, role: Role, mute: Mute? = nil) {
         self.id = id
         self.role = role
+        self.mute = mute
     }
 }

@@ -83,7 +83,8 @@ extension ChatError {
             .internalError: (500, true), .unreachable: (503, true), .overloaded: (503, true),
             .storageFull: (503, true), .shuttingDown: (503, true), .closed: (499, false), .cancelled: (499, false),
             .queryInProgress: (409, false), .persistenceDisabled: (403, false),
-            .localStorage: (500, false), .uploadFailed: (500, false),
+            .localStorage: (500, false), .uploadFailed: (500, false), .blocked: (403, false), .muted: (403, false),
+            .contentRejected: (422, false), .roomFull: (503, true),
         ]
 
         var status: Int { Self.table[self]?.status ?? 500 }
@@ -162,6 +163,15 @@ extension ChatError.Code {
     public static let queryInProgress = Self(rawValue: "query-in-progress")
     /// The server's operator has switched history off; messages are delivered all the same.
     public static let persistenceDisabled = Self(rawValue: "persistence-disabled")
+    /// The peer of a direct conversation has blocked whoever asks.
+    public static let blocked = Self(rawValue: "blocked")
+    /// Whoever asks may not write there now: they were muted, until `retryAfter` where that is given, or the conversation
+    /// is frozen.
+    public static let muted = Self(rawValue: "muted")
+    /// The server's filter, or its operator's own program, does not let this content pass.
+    public static let contentRejected = Self(rawValue: "content-rejected")
+    /// As many as the room takes are in it: try again later.
+    public static let roomFull = Self(rawValue: "room-full")
     /// This device's own store failed.
     public static let localStorage = Self(rawValue: "local-storage")
 }

@@ -91,13 +91,16 @@ public struct MessageAttributes: Hashable, Sendable {
     public var replyTo: MessageID?
     /// What the sender switched off for this one message.
     public var traits: MessageTraits
+    /// Whether a room streams it when there is more than it can stream.
+    public var priority: MessagePriority
 
     /// Attributes of what is given.
     ///
     /// Their limits are checked when the message is sent: `invalid-parameter` or `too-large`, naming the attribute.
     public init(
         mentions: Mentions? = nil, metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil,
-        push: RawJSON? = nil, replyTo: MessageID? = nil, traits: MessageTraits = .init()
+        push: RawJSON? = nil, replyTo: MessageID? = nil, traits: MessageTraits = .init(),
+        priority: MessagePriority = .normal
     ) {
         self.mentions = mentions
         self.metadata = metadata
@@ -106,6 +109,7 @@ public struct MessageAttributes: Hashable, Sendable {
         self.push = push
         self.replyTo = replyTo
         self.traits = traits
+        self.priority = priority
     }
 }
 
@@ -151,6 +155,10 @@ public struct SendResult: Hashable, Sendable {
     public var position: Position?
     /// The message at the beginning of the thread it is a reply in.
     public var thread: MessageID?
+    /// What was stored, or passed on, where that is not what was sent: the server's filter replaced words.
+    ///
+    /// Its type is that of the submission.
+    public var content: RawJSON?
 
     /// A place in a log.
     public struct Position: Hashable, Sendable {
@@ -171,13 +179,15 @@ public struct SendResult: Hashable, Sendable {
 
     /// A result with all that belongs to it.
     public init(
-        outcome: Outcome, id: MessageID, timetoken: Timetoken, position: Position?, thread: MessageID? = nil
+        outcome: Outcome, id: MessageID, timetoken: Timetoken, position: Position?, thread: MessageID? = nil,
+        content: RawJSON? = nil
     ) {
         self.outcome = outcome
         self.id = id
         self.timetoken = timetoken
         self.position = position
         self.thread = thread
+        self.content = content
     }
 }
 

@@ -16,6 +16,8 @@ enum Query: Int, CaseIterable {
     case media, mediaUnused, mediaCreated, blobInFile, blobInThumbnail, conversationUsing, usesAt, usesOfPlaces
     case upload, openUploads, uploadsTouched
     case putMedia, removeMedia, removeUsesOf, insertUse, removeUse, putUpload, removeUpload
+    case block, blocks, blockers, insertBlock, dropBlock, mute, putMute, dropMute, eraseMutes
+    case deliveryConversations, deliveries, deliveryCount, insertDelivery, dropDeliveriesOf, dropDeliveries
 
     var sql: String {
         switch self {
@@ -100,6 +102,10 @@ enum Query: Int, CaseIterable {
                 clearSeq = 0, clearN = 0, isMuted = 0, isPinned = 0, isMarkedUnread = 0, view = 0, userRev = 0, hasVoids = 0
             WHERE conversation = ?
             """
+        case .block, .blocks, .blockers, .insertBlock, .dropBlock, .mute, .putMute, .dropMute, .eraseMutes: manners
+        case .deliveryConversations, .deliveries, .deliveryCount, .insertDelivery, .dropDeliveriesOf,
+            .dropDeliveries:
+            manners
         default: mediaSQL ?? change
         }
     }
@@ -109,14 +115,14 @@ enum Query: Int, CaseIterable {
         case .insertConversation:
             """
             INSERT INTO conversation (\(Self.settings), kind, target, part)
-            VALUES (\(Self.places(24)))
+            VALUES (\(Self.places(26)))
             ON CONFLICT (kind, target, part) DO UPDATE
             SET (\(Self.settings)) = (\(Self.excluded(Self.settings)))
             RETURNING number
             """
         case .updateConversation:
             // Not its name: SQLite would write the index on names anew, though a name never changes.
-            "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(21))) WHERE number = ?"
+            "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(23))) WHERE number = ?"
         case .putMember:
             """
             INSERT INTO member (\(Self.memberColumns)) VALUES (\(Self.places(16)))
@@ -199,7 +205,7 @@ enum Query: Int, CaseIterable {
 
     private static let settings = """
         name, avatar, metadata, visibility, isPrivate, isDeleted, createdAt, salt, head, n, timetoken, rev, firstSeq, \
-        floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, moved
+        floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, isFrozen, capacity, moved
         """
     static let conversationColumns = "number, kind, target, part, \(settings)"
     private static let memberState = """

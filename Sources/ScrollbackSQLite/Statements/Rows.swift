@@ -37,6 +37,8 @@ extension Columns {
         row.retention = optionalInteger()
         row.hasVoids = flag()
         row.view = integer()
+        row.isFrozen = flag()
+        row.capacity = optionalInteger()
         row.moved = integer()
         return row
     }
@@ -120,10 +122,11 @@ extension Columns {
         let sender = UserID(known: text())
         let type = MessageType(rawValue: text())
         let digest = integer()
-        let traits = MessageTraits(bits: integer())
+        let flags = integer()
         let rev = integer()
         let editedAt = optionalDate()
-        var attributes = MessageAttributes(customType: optionalText(), traits: traits)
+        var attributes = MessageAttributes(customType: optionalText())
+        attributes.setFlags(bits: flags)
         attributes.mentions = try optionalText().map { try Mentions(stored: $0) }
         attributes.replyTo = optionalUUID().map { MessageID($0) }
         let thread = optionalUUID().map { MessageID($0) }
@@ -188,6 +191,8 @@ extension Parameters {
         add(row.retention)
         add(row.hasVoids)
         add(row.view)
+        add(row.isFrozen)
+        add(row.capacity)
         add(row.moved)
     }
 
@@ -263,7 +268,7 @@ extension Parameters {
 
     /// What a change may alter.
     mutating func add(stateOf row: MessageRow) {
-        add(row.attributes.traits.bits)
+        add(row.attributes.flagBits)
         add(row.rev)
         add(row.editedAt)
         add(row.attributes.customType)

@@ -43,6 +43,8 @@ extension Route {
                 case "avatar": settings.avatar = try value.null() ? nil : value.text("avatar", 2048)
                 case "historyVisibility":
                     settings.visibility = try value.null() ? nil : value.choice("historyVisibility")
+                case "frozen": settings.isFrozen = try value.null() ? nil : value.bool()
+                case "capacity": settings.capacity = try value.null() ? nil : .some(value.capacity())
                 case "private": settings.isPrivate = try value.null() ? nil : value.bool()
                 case "retentionDays":
                     if try value.null() { return }
@@ -102,12 +104,7 @@ extension Route {
             let members = try await scope.read { try $0.members(of: id, after: after, limit: limit, by: caller) }
             return respond { writer in
                 writer.key("members")
-                writer.array(members) { writer, member in
-                    writer.object { writer in
-                        writer.field("user", member.id)
-                        writer.field("role", member.role.rawValue)
-                    }
-                }
+                writer.array(members) { $1.write(to: &$0) }
                 if members.count == limit { writer.field("cursor", members.last?.id) }
             }
         },
@@ -116,12 +113,18 @@ extension Route {
             let id = try scope.conversation(context)
             let user = try UserID(try scope.segment("user", context))
             var role: Role?
+            var mute: Mute??
             try await scope.object(request) { (name, value) throws(ChatError) in
-                guard name == "role" else { return try value.skip() }
-                role = try value.null() ? nil : value.choice("role")
+                switch name {
+                case "role": role = try value.null() ? nil : value.choice("role")
+                case "mutedUntil": mute = .some(try value.null() ? nil : Mute(from: &value))
+                default: try value.skip()
+                }
             }
-            let wanted = role
-            let isNew = try await scope.write { $0.putMember(user, role: wanted, of: id, by: caller, completion: $1) }
+            let wanted = (role: role, mute: mute)
+            let isNew = try await scope.write {
+                $0.putMember(user, role: wanted.role, mute: wanted.mute, of: id, by: caller, completion: $1)
+            }
             return respond(isNew ? .created : .ok) { $0.field("user", user) }
         },
         Route(.delete, "/v1/conversations/{conversation}/members/{user}") {
@@ -160,6 +163,20 @@ extension RequestScope {
 }
 
 extension JSONReader {
+    /// How many subscribers a room takes; nothing for any number.
+    fileprivate mutating func capacity() throws(ChatError) -> Int? {
+        if nextIsString {
+            guard try string() == "unlimited" else {
+                throw .invalidParameter("capacity", "must be a number of subscribers, or \"unlimited\"")
+            }
+            return nil
+        }
+        guard let capacity = Int(exactly: try integer()) else {
+            throw .invalidParameter("capacity", "must be in range")
+        }
+        return capacity
+    }
+
     /// How long a conversation's messages are kept: days, for ever, or as the server's setting says.
     fileprivate mutating func retention() throws(ChatError) -> RetentionPolicy? {
         var copy = self

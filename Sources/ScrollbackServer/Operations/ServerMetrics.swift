@@ -47,6 +47,8 @@ final class ServerMetrics: Sendable {
     let connections = Counter()
     let outboundBytes = Counter()
     let slowCloses = Counter()
+    /// Low messages that a socket was spared which had too much to read.
+    let roomMessagesSpared = Counter()
     let failedCommits = Counter()
     let requests = Counter()
     let failedRequests = Counter()
@@ -82,6 +84,22 @@ final class ServerMetrics: Sendable {
         write(
             "scrollback_media_sent_bytes_total", "counter", "Bytes of files that were given out.",
             media.sentBytes.load(ordering: .relaxed))
+        write(
+            "scrollback_room_messages_left_out_total", "counter", "Messages of rooms above their pace, not streamed.",
+            engine.hub.messagesLeftOut)
+        write(
+            "scrollback_room_messages_spared_total", "counter", "Low messages of rooms that a slow socket was spared.",
+            roomMessagesSpared.current)
+        let deliveries = engine.deliveries
+        write(
+            "scrollback_webhook_waiting", "gauge", "Events that wait for the operator's program.",
+            engine.waitingDeliveries)
+        write(
+            "scrollback_webhook_posts_total", "counter", "Posts that the operator's program took.",
+            deliveries.posts.load(ordering: .relaxed))
+        write(
+            "scrollback_webhook_failures_total", "counter", "Posts that it did not take.",
+            deliveries.failures.load(ordering: .relaxed))
         commitSeconds.write("scrollback_commit_seconds", "Seconds of a transaction, its sync included.", to: &text)
         commitJobs.write("scrollback_commit_writes", "Writes in a transaction.", to: &text)
         if let sizes = try? store.sizes() {

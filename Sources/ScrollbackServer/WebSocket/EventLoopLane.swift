@@ -17,7 +17,7 @@ final class EventLoopLane: Lane {
     }
 
     private enum Delivery {
-        case frame(ByteBuffer, [any Connection], except: Origin?)
+        case frame(ByteBuffer, [any Connection], except: Origin?, orElse: HeadFrame?)
         case reply(ByteBuffer, WebSocketHandler)
         case close(WebSocketHandler, CloseReason, String)
     }
@@ -27,7 +27,13 @@ final class EventLoopLane: Lane {
     }
 
     func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?) {
-        enqueue(.frame(encode(frame), connections, except: origin))
+        enqueue(.frame(encode(frame), connections, except: origin, orElse: nil))
+    }
+
+    func deliver(
+        _ frame: [UInt8], to connections: [any Connection], except origin: Origin?, orElse substitute: HeadFrame
+    ) {
+        enqueue(.frame(encode(frame), connections, except: origin, orElse: substitute))
     }
 
     func reply(_ frame: [UInt8], to handler: WebSocketHandler) {
@@ -60,12 +66,16 @@ final class EventLoopLane: Lane {
             switch delivery {
             case .reply(let frame, let handler): write(frame, handler)
             case .close(let handler, let reason, let text): handler.finish(reason, text)
-            case .frame(let frame, let connections, let origin):
+            case .frame(let frame, let connections, let origin, let substitute):
                 for connection in connections {
                     guard let session = connection as? Session, let handler = session.outlet as? WebSocketHandler,
                         origin.map({ $0 != Origin(session) }) ?? true
                     else { continue }
-                    write(frame, handler)
+                    if let substitute, handler.isBehind {
+                        handler.owe(substitute)
+                    } else {
+                        write(frame, handler)
+                    }
                 }
             }
         }
@@ -74,7 +84,7 @@ final class EventLoopLane: Lane {
 
     /// A whole unmasked text frame (RFC 6455 section 5.2): what a server sends is the same for every socket, so it is
     /// encoded once and not by each socket's own encoder.
-    private func encode(_ text: [UInt8]) -> ByteBuffer {
+    func encode(_ text: [UInt8]) -> ByteBuffer {
         var buffer = allocator.buffer(capacity: text.count + 10)
         buffer.writeInteger(0x81 as UInt8)
         switch text.count {

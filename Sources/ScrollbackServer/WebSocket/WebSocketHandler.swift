@@ -24,6 +24,8 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     private var queue: Deque<ByteBuffer> = []
     private var queuedBytes = 0
     private var isClosing = false
+    /// Of rooms whose messages were left out for this socket, where they stand.
+    private var owed: [ConversationID: HeadFrame] = [:]
     /// Requests whose answers may be long, in the order they came.
     private var reads: Deque<@Sendable () -> Void> = []
     private var isReading = false
@@ -56,6 +58,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         session?.disconnected()
         session = nil
         queue.removeAll()
+        owed.removeAll()
         reads.removeAll()
         metrics.connections.add(-1)
         context.fireChannelInactive()
@@ -146,6 +149,15 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         return false
     }
 
+    /// Whether so much waits for the peer that it is spared what it can do without.
+    var isBehind: Bool { queuedBytes > maximumQueuedBytes / 2 }
+
+    /// A message was left out for this socket: once it has read what waits, it is told where the room stands.
+    func owe(_ head: HeadFrame) {
+        metrics.roomMessagesSpared.add(1)
+        owed[head.conversation] = head
+    }
+
     func flush() {
         raw.flush()
     }
@@ -156,6 +168,10 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
             queuedBytes -= frame.readableBytes
             raw.write(frame)
             mustFlush = true
+        }
+        if queue.isEmpty, !owed.isEmpty, !isClosing {
+            for head in owed.values { mustFlush = write(lane.encode(head.encoded)) || mustFlush }
+            owed.removeAll()
         }
         if mustFlush { raw.flush() }
         readNext()

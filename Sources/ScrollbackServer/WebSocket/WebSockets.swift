@@ -59,7 +59,7 @@ final class WebSockets: Sendable {
         for lane in lanes { try? await lane.eventLoop.submit {}.get() }
         // What is sent is answered in the order of the log, so after this nothing is left to answer.
         _ = try? await scope.write { (engine, completion: @escaping Engine.Completion<Void>) in
-            engine.log.submit({ _ in }, completion: completion)
+            engine.settle(completion: completion)
         }
         for session in sessions { session.close(.restarting) }
         // A peer that does not answer is given five seconds.

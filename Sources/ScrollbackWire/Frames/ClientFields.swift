@@ -30,6 +30,8 @@ struct ClientFields {
     var epoch: Epoch?
     var limit: Int64?
     var isActive: Bool?
+    var isTyping: Bool?
+    var user: UserID?
 
     mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) {
         if type == "history", try history.read(name, &value) { return }
@@ -79,6 +81,8 @@ struct ClientFields {
         case "seq": seq = try value.integer()
         case "epoch": epoch = try value.epoch()
         case "limit": limit = try value.integer()
+        case "isTyping": isTyping = try value.bool()
+        case "user" where type == "block" || type == "unblock": user = try value.user()
         case "active": isActive = try value.bool()
         default: try value.skip()
         }
@@ -164,6 +168,14 @@ struct ClientFields {
             return .syncWindow(cursor: cursor, limit: Int(limit))
         case "subscribe": return .subscribe(try conversations.required("conversations"))
         case "unsubscribe": return .unsubscribe(try conversations.required("conversations"))
+        case "typing":
+            return .typing(
+                try conversation.required("conversation"), isTyping: try isTyping.required("isTyping"))
+        case "block", "unblock": return .block(try user.required("user"), isOn: type == "block")
+        case "blocks":
+            return .blocks(
+                after: try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") },
+                limit: try Self.count(limit ?? 20))
         case "users": return .users(try users.required("users"))
         case "activity": return .activity(isActive: try isActive.required("active"))
         case "token": return .token(try token.required("token"))

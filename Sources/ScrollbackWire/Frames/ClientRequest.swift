@@ -34,6 +34,12 @@ package enum ClientRequest: Sendable {
     /// The full stream of community channels and rooms.
     case subscribe([ConversationID])
     case unsubscribe([ConversationID])
+    /// Whether the user is writing something there.
+    case typing(ConversationID, isTyping: Bool)
+    /// Lets somebody write to the user no more, or again.
+    case block(UserID, isOn: Bool)
+    /// Whom the user has blocked, by name.
+    case blocks(after: UserID?, limit: Int)
     /// Profiles; of users who have none nothing comes.
     case users([UserID])
     /// Foreground or background.
@@ -52,8 +58,8 @@ package enum ClientRequest: Sendable {
 extension ClientRequest {
     static let names: Set<String> = [
         "send", "history", "read", "edit", "delete", "deleteHistory", "action", "removeAction", "actions", "clear",
-        "fetch", "counts", "search", "refresh", "sync", "subscribe", "unsubscribe", "users", "activity", "token",
-        "ping",
+        "fetch", "counts", "search", "refresh", "sync", "subscribe", "unsubscribe", "typing", "block", "unblock",
+        "blocks", "users", "activity", "token", "ping",
     ]
 
     var name: String {
@@ -75,6 +81,9 @@ extension ClientRequest {
         case .syncWindow, .syncLogs: "sync"
         case .subscribe: "subscribe"
         case .unsubscribe: "unsubscribe"
+        case .typing: "typing"
+        case .block(_, let isOn): isOn ? "block" : "unblock"
+        case .blocks: "blocks"
         case .users: "users"
         case .activity: "activity"
         case .token: "token"
@@ -149,6 +158,13 @@ extension ClientRequest {
         case .subscribe(let conversations), .unsubscribe(let conversations):
             writer.key("conversations")
             writer.array(conversations) { $0.value($1.description) }
+        case .typing(let conversation, let isTyping):
+            writer.field("conversation", conversation)
+            writer.field("isTyping", isTyping)
+        case .block(let user, _): writer.field("user", user)
+        case .blocks(let after, let limit):
+            writer.field("cursor", after)
+            writer.field("limit", limit)
         case .users(let users):
             writer.key("users")
             writer.array(users) { $0.value($1.text) }

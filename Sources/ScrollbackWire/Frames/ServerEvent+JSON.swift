@@ -14,6 +14,7 @@ extension ServerEvent {
         case .read, .peerRead: "read"
         case .conversation: "conversation"
         case .member: "member"
+        case .typing: "typing"
         case .user: "user"
         case .resync: "resync"
         }
@@ -52,6 +53,9 @@ extension ServerEvent {
         case .member(_, let user, let role):
             writer.field("user", user)
             writer.field("role", role?.rawValue ?? "none")
+        case .typing(_, let user, let isTyping):
+            writer.field("user", user)
+            writer.field("isTyping", isTyping)
         case .user(let profile):
             writer.key("profile")
             profile.write(to: &writer)
@@ -62,7 +66,8 @@ extension ServerEvent {
     /// - Returns: nothing for a type this version does not know.
     static func decode(_ name: String, _ reader: inout JSONReader) throws(ChatError) -> ServerEvent? {
         guard
-            ["message", "changed", "head", "hidden", "read", "conversation", "member", "user", "resync"].contains(name)
+            ["message", "changed", "head", "hidden", "read", "conversation", "member", "typing", "user", "resync"]
+                .contains(name)
         else { return nil }
         var whole = reader
         var fields = EventFields()
@@ -94,6 +99,10 @@ extension ServerEvent {
             return .member(
                 try conversation(), try fields.user.required("user"),
                 role == "none" ? nil : Role(rawValue: role) ?? .member)
+        case "typing":
+            return .typing(
+                try conversation(), try fields.user.required("user"),
+                isTyping: try fields.isTyping.required("isTyping"))
         case "user": return .user(try fields.profile.required("profile"))
         default: return .resync(fields.conversation)
         }
@@ -114,6 +123,7 @@ private struct EventFields {
     var user: UserID?
     var role: String?
     var isDeleted = false
+    var isTyping: Bool?
     var profile: UserProfile?
 
     mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) {
@@ -133,6 +143,7 @@ private struct EventFields {
         case "readSeq": readSeq = try value.integer()
         case "user": user = try value.user()
         case "role": role = try value.string()
+        case "isTyping": isTyping = try value.bool()
         case "deleted": isDeleted = try value.bool()
         case "profile": profile = try UserProfile(from: &value)
         default: try value.skip()

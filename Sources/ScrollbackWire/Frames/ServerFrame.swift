@@ -42,6 +42,8 @@ package enum ServerEvent: Sendable {
     case conversation(ConversationID, isDeleted: Bool)
     /// Somebody joined or changed their role; without a role, somebody left.
     case member(ConversationID, UserID, Role?)
+    /// Somebody began or stopped to write something; who goes on says so again within a few seconds.
+    case typing(ConversationID, UserID, isTyping: Bool)
     case user(UserProfile)
     /// Ask again: everything, or one conversation.
     case resync(ConversationID?)
@@ -52,7 +54,7 @@ package enum ServerEvent: Sendable {
         case .transient(let message): message.conversation
         case .changed(let id, _, _), .head(let id, _, _, _, _, _), .hidden(let id, _, _), .read(let id, _),
             .peerRead(let id, _, _),
-            .conversation(let id, _), .member(let id, _, _):
+            .conversation(let id, _), .member(let id, _, _), .typing(let id, _, _):
             id
         case .user: nil
         case .resync(let id): id

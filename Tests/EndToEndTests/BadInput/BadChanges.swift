@@ -207,6 +207,16 @@ enum BadChanges {
             (#"{"allowsHistoryDelete":0}"#, "allowsHistoryDelete"),
             (#"{"allowsHistoryDelete":null}"#, "allowsHistoryDelete"),
             (#"{"recallLowersUnread":"true"}"#, "recallLowersUnread"),
+            (#"{"roomMessagesPerSecond":0}"#, "roomMessagesPerSecond"),
+            (#"{"roomMessagesPerSecond":10001}"#, "roomMessagesPerSecond"),
+            (#"{"roomMessagesPerSecond":"7"}"#, "roomMessagesPerSecond"),
+            (#"{"bannedWords":{"words":[""]}}"#, "bannedWords.words"),
+            (#"{"bannedWords":{"words":["\#(text(129))"]}}"#, "bannedWords.words"),
+            (#"{"bannedWords":{"words":[\#(list(10_001) { _ in "x" })]}}"#, "bannedWords.words"),
+            (#"{"bannedWords":{"action":"ask"}}"#, "bannedWords.action"),
+            (#"{"webhooks":{"after":{"url":"file:///etc/passwd","secret":"\#(text(16))"}}}"#, "webhooks.after.url"),
+            (#"{"webhooks":{"after":{"url":"http://x","secret":"\#(text(15))"}}}"#, "webhooks.after.secret"),
+            (#"{"webhooks":{"before":{"url":"http://x"}}}"#, "webhooks.before.secret"),
             // All of it or nothing.
             (#"{"allowsHistoryDelete":false,"countWindowDays":0}"#, "countWindowDays"), ("[]", "body"),
         ].map { .put("/v1/settings", $0.0, 422, "invalid-parameter", $0.1, by: .admin) } + [

@@ -94,6 +94,15 @@ private func nested(_ depth: Int) -> String {
         .put("/v1/conversations/group:x", #"{"members":[\#(list(1001))]}"#, 422, "invalid-parameter", "members"),
         .put(crew + "/members/bob", #"{"role":"king"}"#, 422, "invalid-parameter", "role", by: .admin),
         .put(crew + "/members/bob", "", 400, "malformed", by: .admin),
+        .put(crew + "/members/bob", #"{"mutedUntil":"never"}"#, 422, "invalid-parameter", "mutedUntil", by: .admin),
+        .put(crew + "/members/bob", #"{"mutedUntil":"forever"}"#, 403, "forbidden"),
+        .put(crew + "/members/nobody", #"{"mutedUntil":"forever"}"#, 404, "unknown-member", "user", by: .admin),
+        .put(crew, #"{"capacity":5}"#, 422, "invalid-parameter", "capacity", by: .admin),
+        .put("/v1/conversations/room:r", #"{"capacity":0}"#, 422, "invalid-parameter", "capacity", by: .admin),
+        .put("/v1/conversations/room:r", #"{"capacity":"all"}"#, 422, "invalid-parameter", "capacity", by: .admin),
+        .put("/v1/blocks/alice", "{}", 422, "invalid-parameter", "user"),
+        .put("/v1/blocks/e%CC%81", "{}", 422, "invalid-parameter", "user"),
+        .get("/v1/blocks?limit=0", 422, "invalid-parameter", "limit"),
         .put(
             "/v1/conversations/community:town/default/members/bob", "{}", 404, "unknown-operation", by: .admin),
         .put(

@@ -31,6 +31,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         group addOwner          404  403    403       201   403  201
         group removeMember      404  403    204       204   403  204
         group removeOwner       404  403    403       204   403  204
+        group mute              404  403    200       200   403  200
         group leave             404  204    204       204   404  404
         group changeRole        404  403    403       200   403  200
         group changeSettings    404  403    403       200   403  200
@@ -55,6 +56,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         community addOwner       404  403    403       201   403  201
         community removeMember   404  403    204       204   403  204
         community removeOwner    404  403    403       204   403  204
+        community mute           404  403    200       200   403  200
         community leave          404  204    204       204   404  404
         community changeRole     404  403    403       200   403  200
         community changeSettings 403  403    403       200   403  200
@@ -78,6 +80,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         private addOwner         404  403    403       201   403  201
         private removeMember     404  403    204       204   403  204
         private removeOwner      404  403    403       204   403  204
+        private mute             404  403    200       200   403  200
         private leave            404  204    204       204   404  404
         private changeRole       404  403    403       200   403  200
         private changeSettings   404  403    403       200   403  200
@@ -98,6 +101,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         room listMembers        403  -      -         -     -    403
         room addMember          403  -      -         -     -    403
         room removeMember       404  -      -         -     -    404
+        room mute               403  -      -         -     -    200
         room leave              404  -      -         -     -    404
         room changeRole         403  -      -         -     -    403
         room changeSettings     403  -      -         -     -    200
@@ -118,6 +122,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         direct listMembers      404  200    -         -     -    200
         direct addMember        404  403    -         -     -    403
         direct removeMember     404  403    -         -     -    403
+        direct mute             404  403    -         -     -    403
         direct leave            404  403    -         -     -    404
         direct changeRole       404  403    -         -     -    403
         direct changeSettings   403  403    -         -     -    403
@@ -138,6 +143,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         system listMembers      404  200    -         -     -    200
         system addMember        404  403    -         -     -    403
         system removeMember     404  403    -         -     -    403
+        system mute             404  403    -         -     -    403
         system leave            404  403    -         -     -    404
         system changeRole       404  403    -         -     -    403
         system changeSettings   403  403    -         -     -    403
@@ -312,6 +318,8 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                 return try await api.call(
                     "POST", path + "/messages/\(adminMessage.uuidString.lowercased())/actions",
                     #"{"type":"reaction","value":"👍"}"#)
+            case "mute":
+                return try await api.call("PUT", path + "/members/\(member)", #"{"mutedUntil":"forever"}"#)
             case "listMembers": return try await api.call("GET", path + "/members")
             case "listChannels":
                 let answer = try await api.call("GET", "/v1/communities/\(tag)/channels")

@@ -1,0 +1,59 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+
+/// Being in rooms and community channels: asking to hear them, and asking again where a room is full.
+extension Driver {
+    func subscribe(_ ids: [ConversationID], isOn: Bool) {
+        var fresh: [ConversationID] = []
+        for id in ids {
+            let count = (subscriptions[id] ?? 0) + (isOn ? 1 : -1)
+            if isOn, count == 1 { fresh.append(id) }
+            subscriptions[id] = count > 0 ? count : nil
+            if !isOn, count == 0 {
+                subscriptionRetries[id] = nil
+                core.subscriptions.set(.waiting, of: id)
+                if connection != nil { send(.unsubscribe([id]), .nothing) }
+            }
+        }
+        if !fresh.isEmpty { ask(toHear: fresh) }
+    }
+
+    /// Asks for the stream of conversations; all of them are heard, or none.
+    func ask(toHear ids: [ConversationID]) {
+        guard connection != nil else { return }
+        for id in ids { subscriptionRetries[id] = nil }
+        send(.subscribe(ids), .subscription(ids))
+    }
+
+    func subscriptionAnswered(_ ids: [ConversationID], _ result: Result<[UInt8], ChatError>) async {
+        switch result {
+        case .success(let body):
+            for id in ids where subscriptions[id] != nil { core.subscriptions.set(.live, of: id) }
+            await headsCame(body, isEntrance: true)
+        // One of them is why: each by itself then.
+        case .failure where ids.count > 1: for id in ids where subscriptions[id] != nil { ask(toHear: [id]) }
+        case .failure(let error):
+            guard let id = ids.first, subscriptions[id] != nil else { return }
+            core.subscriptions.set(.refused(error), of: id)
+            guard error.isTemporary, connection != nil else { return }
+            // Spread, so that whoever waits outside does not come all at once.
+            let wait = (error.retryAfter ?? 5) * Double.random(in: 0.5...1.5, using: &generator)
+            subscriptionRetries[id] = now + wait
+            wake(at: now + wait)
+        }
+    }
+
+    func tickSubscriptions() {
+        let due = subscriptionRetries.filter { $0.value <= now }.keys.sorted()
+        for id in due { ask(toHear: [id]) }
+    }
+
+    /// Where rooms stood when they were entered: what lies above and was not streamed is left alone until somebody looks.
+    func entered(_ heads: [ConversationHead]) {
+        for head in heads where head.conversation.kind.traits.streamsUnderLoadByPriority {
+            core.enter(head.conversation, at: head.head)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+package import ScrollbackModel
+package import ScrollbackWire
+
+extension Engine {
+    /// Lets somebody write to the caller no more, or again.
+    ///
+    /// A direct message of theirs is refused; in groups, communities and rooms they are heard all the same, but for what is
+    /// not said to anybody: that they are typing.
+    package func block(_ user: UserID, isOn: Bool, by caller: Caller, completion: @escaping Completion<Void>) {
+        guard user != caller.user else {
+            return completion(.failure(.invalidParameter("user", "must be somebody else: nobody blocks themselves")))
+        }
+        log.submit(
+            { transaction in
+                if isOn, try !transaction.store.hasBlocked(caller.user, user) {
+                    let blocked = try transaction.store.blocked(by: caller.user, after: nil, limit: Self.mostBlocked)
+                    guard blocked.count < Self.mostBlocked else {
+                        throw ChatError.invalidParameter(
+                            "user", "can't be one more: you have blocked \(Self.mostBlocked) already",
+                            limit: Self.mostBlocked)
+                    }
+                }
+                try transaction.store.putBlock(of: user, by: caller.user, isOn: isOn)
+            }, completion: completion)
+    }
+
+    /// The most people somebody can have blocked.
+    package static let mostBlocked = 1000
+
+    /// Whom the caller has blocked, by name: at most `limit` after `after`.
+    package func blocked(by caller: Caller, after: UserID?, limit: Int) throws -> BlockedUsers {
+        guard (1...limits.pageSize).contains(limit) else {
+            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+        }
+        let users = try store.read { try $0.blocked(by: caller.user, after: after, limit: limit + 1) }
+        return BlockedUsers(
+            users: Array(users.prefix(limit)), cursor: users.count > limit ? users[limit - 1] : nil)
+    }
+}

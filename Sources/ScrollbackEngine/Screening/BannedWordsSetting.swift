@@ -1,0 +1,62 @@
+import ScrollbackModel
+
+/// The words that must not be said, and what becomes of a message that says one.
+package struct BannedWordsSetting: Hashable, Sendable {
+    package enum Action: String, CaseIterable, Sendable {
+        /// The message is refused.
+        case reject
+        /// The letters of the words are `*`.
+        case replace
+    }
+
+    package var words: [String]
+    package var action: Action
+
+    static let maximumWords = 10_000
+    static let maximumBytes = 128
+
+    package init(words: [String] = [], action: Action = .reject) {
+        self.words = words
+        self.action = action
+    }
+
+    /// - Throws: `invalid-parameter` when it is not an object of `words` and `action`.
+    init(from reader: inout JSONReader) throws(ChatError) {
+        self.init()
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "words":
+                var words: [String] = []
+                try value.array { (word) throws(ChatError) in
+                    guard words.count < Self.maximumWords else {
+                        throw .invalidParameter(
+                            "bannedWords.words", "must have at most \(Self.maximumWords) elements",
+                            limit: Self.maximumWords)
+                    }
+                    let text = try word.string()
+                    guard (1...Self.maximumBytes).contains(text.utf8.count) else {
+                        throw .invalidParameter(
+                            "bannedWords.words", "must each be 1...\(Self.maximumBytes) bytes of UTF-8",
+                            limit: Self.maximumBytes)
+                    }
+                    words.append(text)
+                }
+                self.words = words
+            case "action":
+                guard let action = Action(rawValue: try value.string()) else {
+                    throw .invalidParameter("bannedWords.action", "must be reject or replace")
+                }
+                self.action = action
+            default: try value.skip()
+            }
+        }
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("words")
+            writer.array(words) { $0.value($1) }
+            writer.field("action", action.rawValue)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import ScrollbackModel
+import Synchronization
+
+/// What one connection may say of its user's typing: that it began at most once a second in each conversation, and that it
+/// ended once for each time it began.
+struct TypingGate {
+    private struct Signal {
+        var begun: Date
+        var isTyping: Bool
+    }
+
+    private var signals: [ConversationID: Signal] = [:]
+    private static let interval: TimeInterval = 1
+    private static let mostConversations = 100
+
+    /// - Returns: whether it is to be passed on.
+    mutating func take(_ id: ConversationID, isTyping: Bool, now: Date) -> Bool {
+        let last = signals[id]
+        guard isTyping else {
+            signals[id]?.isTyping = false
+            return last?.isTyping ?? false
+        }
+        if let last, now.timeIntervalSince(last.begun) < Self.interval, now >= last.begun { return false }
+        if signals.count >= Self.mostConversations {
+            signals = signals.filter { now.timeIntervalSince($0.value.begun) < Self.interval }
+        }
+        guard signals.count < Self.mostConversations else { return false }
+        signals[id] = Signal(begun: now, isTyping: true)
+        return true
+    }
+}
+
+extension Session {
+    /// Passes on that the user types, or has stopped.
+    ///
+    /// One signal too many is no error: whoever types needs no answer.
+    func typing(in id: ConversationID, isTyping: Bool, _ caller: Caller, _ engine: Engine) throws {
+        let now = engine.clock()
+        let name = id.log.absolute(for: caller.user)
+        guard state.withLock({ $0.typing.take(name, isTyping: isTyping, now: now) }) else { return }
+        try engine.signalTyping(in: id, isTyping: isTyping, by: caller)
+    }
+}

@@ -1,0 +1,87 @@
+import ScrollbackModel
+import ScrollbackWire
+package import Synchronization
+
+/// What the operator's program is told after the fact: written down in the transaction of what it tells of, and kept until
+/// the program said that it has it.
+package final class Deliveries: Sendable {
+    let after = Mutex<WebhookSettings.After?>(nil)
+    let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+    /// The posts that are over, until somebody looks.
+    private let finished = Mutex<[(conversation: Int64, isTaken: Bool)]>([])
+    /// Posts that were taken, and that were not, since the start.
+    package let posts = Atomic<Int>(0)
+    package let failures = Atomic<Int>(0)
+
+    init() {
+        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func begin() { wake.yield() }
+
+    func finish(_ conversation: Int64, isTaken: Bool) {
+        finished.withLock { $0.append((conversation, isTaken)) }
+        begin()
+    }
+
+    func takeFinished() -> [(conversation: Int64, isTaken: Bool)] {
+        finished.withLock { finished in
+            defer { finished = [] }
+            return finished
+        }
+    }
+
+    /// Writes down what a transaction did that the program is to be told.
+    ///
+    /// - Returns: how many deliveries that is.
+    func record(_ transaction: Transaction) throws -> Int {
+        guard after.withLock({ $0 != nil }) else { return 0 }
+        var count = 0
+        for event in transaction.events {
+            guard let (conversation, body) = Self.body(of: event), let row = try transaction.conversation(conversation)
+            else { continue }
+            try transaction.store.insertDelivery(body, of: row.number)
+            count += 1
+        }
+        return count
+    }
+
+    /// A commit went well that wrote some down.
+    func recorded(_ count: Int) {
+        if count > 0 { begin() }
+    }
+
+    private static func body(of event: Event) -> (ConversationID, RawJSON)? {
+        var writer = JSONWriter(reserving: 512)
+        switch event {
+        case .message(let message, _, _):
+            writer.object { writer in
+                writer.field("event", "message")
+                writer.key("message")
+                message.write(to: &writer)
+            }
+            return (message.conversation, writer.json)
+        case .changed(let id, let change, _, _):
+            switch change {
+            case .message(let message):
+                writer.object { writer in
+                    writer.field("event", "changed")
+                    writer.key("message")
+                    message.write(to: &writer)
+                }
+            case .removed(let places, let rev):
+                writer.object { writer in
+                    writer.field("event", "removed")
+                    writer.field("conversation", id)
+                    writer.field("lower", places.lowerBound)
+                    writer.field("upper", places.upperBound)
+                    writer.field("rev", rev)
+                }
+            case .invisible: return nil
+            }
+            return (id, writer.json)
+        default: return nil
+        }
+    }
+}

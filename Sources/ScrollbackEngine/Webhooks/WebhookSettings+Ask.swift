@@ -1,0 +1,71 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+extension WebhookSettings.Before {
+    /// Asks the operator's program what becomes of something somebody wants to say.
+    func ask(
+        about proposal: Proposal, over transport: any WebhookTransport, limits: Limits, clock: @Sendable () -> Date
+    ) async -> Judgement {
+        var writer = JSONWriter(reserving: 1024)
+        writer.object { writer in
+            writer.field("event", proposal.kind.rawValue)
+            writer.field("conversation", proposal.conversation)
+            writer.field("sender", proposal.sender)
+            writer.field("id", proposal.id)
+            writer.field("type", proposal.content.type)
+            writer.field("content", proposal.content.json)
+            proposal.attributes.writeMembers(to: &writer)
+        }
+        let request = WebhookRequest(
+            url: url, secret: secret, delivery: proposal.id.description, body: writer.bytes,
+            timeout: .seconds(timeoutSeconds), now: clock())
+        do {
+            let response = try await transport.post(request)
+            guard response.isSuccess else { return failed }
+            return try judgement(in: response.body, on: proposal, limits: limits)
+        } catch {
+            return failed
+        }
+    }
+
+    /// What becomes of a message the program says nothing about.
+    private var failed: Judgement {
+        switch onFailure {
+        case .allow: .allowed
+        case .reject:
+            .refused(
+                ChatError(
+                    .overloaded, "the operator's check of messages can't be reached, and without it none is taken",
+                    retryAfter: 5))
+        }
+    }
+
+    private func judgement(
+        in body: [UInt8], on proposal: Proposal, limits: Limits
+    ) throws(ChatError) -> Judgement {
+        var action: String?
+        var reason: String?
+        var content: RawJSON?
+        var reader = try JSONReader(body)
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "action": action = try value.string()
+            case "reason": reason = try value.null() ? nil : value.string()
+            case "content": content = try value.null() ? nil : value.raw()
+            default: try value.skip()
+            }
+        }
+        switch action {
+        case "allow": return .allowed
+        case "reject":
+            return .rejected(reason.map { String($0.prefix(500)) } ?? "the operator does not let this pass")
+        case "replace":
+            // Only what a sender could have sent, in the type the sender chose.
+            let new = try MessageContent(type: proposal.content.type, json: content.required("content"))
+            guard new.json.text.utf8.count <= limits.contentBytes else { return failed }
+            return .replaced(new.json)
+        default: return failed
+        }
+    }
+}

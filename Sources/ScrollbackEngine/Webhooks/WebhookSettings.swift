@@ -1,0 +1,132 @@
+import Foundation
+import ScrollbackModel
+
+/// Where the operator's own program is asked before a message, and told after one.
+package struct WebhookSettings: Hashable, Sendable {
+    /// Asked before a message or an edit is stored.
+    package struct Before: Hashable, Sendable {
+        /// What becomes of a message the program says nothing about: it does not answer, not in time, or makes no sense.
+        package enum OnFailure: String, CaseIterable, Sendable {
+            case allow, reject
+        }
+
+        package var url: String
+        package var secret: String
+        package var timeoutSeconds: Double
+        package var onFailure: OnFailure
+
+        package init(url: String, secret: String, timeoutSeconds: Double = 2, onFailure: OnFailure = .allow) {
+            self.url = url
+            self.secret = secret
+            self.timeoutSeconds = timeoutSeconds
+            self.onFailure = onFailure
+        }
+    }
+
+    /// Told after a message or a change of one was stored.
+    package struct After: Hashable, Sendable {
+        package var url: String
+        package var secret: String
+
+        package init(url: String, secret: String) {
+            self.url = url
+            self.secret = secret
+        }
+    }
+
+    package var before: Before?
+    package var after: After?
+
+    package init(before: Before? = nil, after: After? = nil) {
+        self.before = before
+        self.after = after
+    }
+
+    /// Secrets are for the store alone: nobody is told them again.
+    func write(to writer: inout JSONWriter, withSecrets: Bool) {
+        writer.object { writer in
+            if let before {
+                writer.key("before")
+                writer.object { writer in
+                    writer.field("url", before.url)
+                    if withSecrets { writer.field("secret", before.secret) }
+                    writer.field("timeoutSeconds", before.timeoutSeconds)
+                    writer.field("onFailure", before.onFailure.rawValue)
+                }
+            }
+            if let after {
+                writer.key("after")
+                writer.object { writer in
+                    writer.field("url", after.url)
+                    if withSecrets { writer.field("secret", after.secret) }
+                }
+            }
+        }
+    }
+
+    /// Takes over what is said: a hook that is null goes, and one whose secret is not said keeps the one it has.
+    mutating func read(_ reader: inout JSONReader) throws(ChatError) {
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "before":
+                if try value.null() { return before = nil }
+                var hook = before ?? Before(url: "", secret: "")
+                try value.object { (name, value) throws(ChatError) in
+                    switch name {
+                    case "url": hook.url = try value.string()
+                    case "secret": hook.secret = try value.string()
+                    case "timeoutSeconds": hook.timeoutSeconds = try value.double()
+                    case "onFailure":
+                        guard let known = Before.OnFailure(rawValue: try value.string()) else {
+                            throw .invalidParameter("webhooks.before.onFailure", "must be allow or reject")
+                        }
+                        hook.onFailure = known
+                    default: try value.skip()
+                    }
+                }
+                before = hook
+            case "after":
+                if try value.null() { return after = nil }
+                var hook = after ?? After(url: "", secret: "")
+                try value.object { (name, value) throws(ChatError) in
+                    switch name {
+                    case "url": hook.url = try value.string()
+                    case "secret": hook.secret = try value.string()
+                    default: try value.skip()
+                    }
+                }
+                after = hook
+            default: try value.skip()
+            }
+        }
+    }
+
+    func validate() throws(ChatError) {
+        if let before {
+            try Self.check(before.url, before.secret, of: "before")
+            guard (0.1...10).contains(before.timeoutSeconds) else {
+                throw .invalidParameter("webhooks.before.timeoutSeconds", "must be in 0.1...10")
+            }
+        }
+        if let after { try Self.check(after.url, after.secret, of: "after") }
+    }
+
+    private static func check(_ url: String, _ secret: String, of name: String) throws(ChatError) {
+        guard url.utf8.count <= 2048, url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
+            let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme),
+            parts.host?.isEmpty == false, parts.port.map({ (1...65_535).contains($0) }) ?? true
+        else {
+            throw .invalidParameter(
+                "webhooks.\(name).url", "must be http:// or https:// and a host, in at most 2048 bytes")
+        }
+        guard parts.user == nil, parts.password == nil, parts.fragment == nil else {
+            throw .invalidParameter(
+                "webhooks.\(name).url", "must be without a name, a password and a fragment, which are not sent")
+        }
+        guard (16...256).contains(secret.utf8.count) else {
+            throw .invalidParameter(
+                "webhooks.\(name).secret",
+                "must be 16...256 bytes: it signs what is sent to \(name == "before" ? "ask" : "tell")")
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import GRDB
+import ScrollbackEngine
+import ScrollbackModel
+import StoreFiles
+
+extension SQLiteStore {
+    /// Blocks, mutes, what waits to be delivered, and two more settings of a conversation.
+    static func createManners(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                ALTER TABLE conversation ADD COLUMN isFrozen INTEGER NOT NULL DEFAULT 0 CHECK (isFrozen IN (0, 1));
+                ALTER TABLE conversation ADD COLUMN capacity INTEGER;
+
+                CREATE TABLE block (
+                    user TEXT NOT NULL,
+                    blocked TEXT NOT NULL,
+                    PRIMARY KEY (user, blocked)
+                ) WITHOUT ROWID, STRICT;
+                CREATE INDEX block_blocked ON block (blocked, user);
+
+                -- until: infinite for good.
+                CREATE TABLE mute (
+                    conversation INTEGER NOT NULL,
+                    user TEXT NOT NULL,
+                    until REAL NOT NULL,
+                    PRIMARY KEY (conversation, user)
+                ) WITHOUT ROWID, STRICT;
+
+                -- AUTOINCREMENT: a number is never given again, since receivers know deliveries by it.
+                CREATE TABLE delivery (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    conversation INTEGER NOT NULL,
+                    body TEXT NOT NULL
+                ) STRICT;
+                CREATE INDEX delivery_conversation ON delivery (conversation, number);
+                """)
+    }
+}
+
+extension SQLiteReader {
+    func hasBlocked(_ user: UserID, _ other: UserID) throws -> Bool {
+        try connection.first(
+            .block,
+            bind: {
+                $0.add(user.text)
+                $0.add(other.text)
+            }, row: { $0.integer() }) != nil
+    }
+
+    func blocked(by user: UserID, after: UserID?, limit: Int) throws -> [UserID] {
+        try connection.all(
+            .blocks, limit: limit,
+            bind: {
+                $0.add(user.text)
+                $0.add(after?.text ?? "")
+            }, row: { UserID(known: $0.text()) })
+    }
+
+    func blockers(of user: UserID, limit: Int) throws -> [UserID] {
+        try connection.all(
+            .blockers, limit: limit, bind: { $0.add(user.text) }, row: { UserID(known: $0.text()) })
+    }
+
+    func mute(of user: UserID, in conversation: Int64) throws -> Mute? {
+        try connection.first(
+            .mute,
+            bind: {
+                $0.add(conversation)
+                $0.add(user.text)
+            }, row: { $0.optionalDate() }
+        )?.map { $0.timeIntervalSinceReferenceDate.isInfinite ? .forever : .until($0) }
+    }
+
+    func conversationsWithDeliveries(after conversation: Int64, limit: Int) throws -> [Int64] {
+        try connection.all(
+            .deliveryConversations, limit: limit, bind: { $0.add(conversation) }, row: { $0.integer() })
+    }
+
+    func deliveries(of conversation: Int64, limit: Int) throws -> [DeliveryRow] {
+        try connection.all(
+            .deliveries, limit: limit, bind: { $0.add(conversation) },
+            row: { DeliveryRow(number: $0.integer(), conversation: $0.integer(), body: RawJSON(known: $0.text())) })
+    }
+
+    func deliveryCount() throws -> Int64 {
+        try connection.first(.deliveryCount, bind: { _ in }, row: { $0.integer() }) ?? 0
+    }
+}
+
+extension SQLiteWriter {
+    func putBlock(of other: UserID, by user: UserID, isOn: Bool) throws {
+        try connection.run(
+            isOn ? .insertBlock : .dropBlock,
+            bind: {
+                $0.add(user.text)
+                $0.add(other.text)
+            })
+    }
+
+    func put(_ mute: Mute?, of user: UserID, in conversation: Int64) throws {
+        guard let mute else {
+            return try connection.run(
+                .dropMute,
+                bind: {
+                    $0.add(conversation)
+                    $0.add(user.text)
+                })
+        }
+        let until: Date =
+            switch mute {
+            case .until(let date): date
+            case .forever: Date(timeIntervalSinceReferenceDate: .infinity)
+            }
+        try connection.run(
+            .putMute,
+            bind: {
+                $0.add(conversation)
+                $0.add(user.text)
+                $0.add(until)
+            })
+    }
+
+    func insertDelivery(_ body: RawJSON, of conversation: Int64) throws {
+        try connection.run(
+            .insertDelivery,
+            bind: {
+                $0.add(conversation)
+                $0.add(body.text)
+            })
+    }
+
+    func dropDeliveries(of conversation: Int64, through number: Int64) throws {
+        try connection.run(
+            .dropDeliveriesOf,
+            bind: {
+                $0.add(conversation)
+                $0.add(number)
+            })
+    }
+
+    func dropDeliveries() throws {
+        try connection.run(.dropDeliveries, bind: { _ in })
+    }
+}

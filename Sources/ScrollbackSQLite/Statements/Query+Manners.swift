@@ -1,0 +1,28 @@
+extension Query {
+    /// Blocks, mutes, and what waits to be delivered.
+    var manners: String {
+        switch self {
+        case .block: "SELECT 1 FROM block WHERE user = ? AND blocked = ?"
+        case .blocks: "SELECT blocked FROM block WHERE user = ? AND blocked > ? ORDER BY blocked"
+        case .blockers: "SELECT user FROM block WHERE blocked = ? ORDER BY user"
+        case .insertBlock: "INSERT INTO block (user, blocked) VALUES (?, ?) ON CONFLICT DO NOTHING"
+        case .dropBlock: "DELETE FROM block WHERE user = ? AND blocked = ?"
+        case .mute: "SELECT until FROM mute WHERE conversation = ? AND user = ?"
+        case .putMute:
+            """
+            INSERT INTO mute (conversation, user, until) VALUES (?, ?, ?)
+            ON CONFLICT (conversation, user) DO UPDATE SET until = excluded.until
+            """
+        case .dropMute: "DELETE FROM mute WHERE conversation = ? AND user = ?"
+        case .eraseMutes: "DELETE FROM mute WHERE conversation = ?"
+        case .deliveryConversations:
+            "SELECT DISTINCT conversation FROM delivery WHERE conversation > ? ORDER BY conversation"
+        case .deliveries: "SELECT number, conversation, body FROM delivery WHERE conversation = ? ORDER BY number"
+        case .deliveryCount: "SELECT count(*) FROM delivery WHERE number > 0"
+        case .insertDelivery: "INSERT INTO delivery (conversation, body) VALUES (?, ?)"
+        case .dropDeliveriesOf: "DELETE FROM delivery WHERE conversation = ? AND number <= ?"
+        case .dropDeliveries: "DELETE FROM delivery"
+        default: preconditionFailure("\(self) is not about manners")
+        }
+    }
+}

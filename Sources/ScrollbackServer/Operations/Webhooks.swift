@@ -1,0 +1,79 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import ScrollbackEngine
+import ServiceLifecycle
+import Synchronization
+
+/// Reaches the operator's own program over HTTP.
+final class HTTPWebhooks: WebhookTransport {
+    /// Made when it is needed first: most servers tell nobody.
+    private let state = Mutex<HTTPClient?>(nil)
+
+    /// The most bytes of an answer that are read.
+    private static let answerBytes = 1 << 20
+
+    private static func makeClient() -> HTTPClient {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.timeout.connect = .seconds(5)
+        // A refused connection is known at once, and what is to be told is tried again anyway.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        // Messages that wait to be asked about don't wait for each other, nor for what is told.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    private var client: HTTPClient {
+        state.withLock { client in
+            let known = client ?? Self.makeClient()
+            client = known
+            return known
+        }
+    }
+
+    func post(_ request: WebhookRequest) async throws -> WebhookResponse {
+        // The client's own deadline ends with the answer's head: a body may drip for ever after it.
+        try await withThrowingTaskGroup(of: WebhookResponse?.self) { group in
+            group.addTask { try await self.exchange(request) }
+            group.addTask {
+                try await Task.sleep(for: request.timeout)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next(), let response = first else {
+                throw HTTPClientError.deadlineExceeded
+            }
+            return response
+        }
+    }
+
+    private func exchange(_ request: WebhookRequest) async throws -> WebhookResponse {
+        var post = HTTPClientRequest(url: request.url)
+        post.method = .POST
+        for (name, value) in request.headers { post.headers.add(name: name, value: value) }
+        post.headers.add(name: "User-Agent", value: "scrollback/\(Server.version)")
+        post.body = .bytes(ByteBuffer(bytes: request.body))
+        let response = try await client.execute(post, timeout: TimeAmount(request.timeout))
+        let body = try await response.body.collect(upTo: Self.answerBytes)
+        // A body that was broken off looks like one that came to its end.
+        try Task.checkCancellation()
+        return WebhookResponse(status: Int(response.status.code), body: Array(buffer: body))
+    }
+
+    func shutdown() async {
+        let client = state.withLock { client in
+            defer { client = nil }
+            return client
+        }
+        try? await client?.shutdown()
+    }
+}
+
+/// Tells the operator's own program what was said.
+struct Telling: Service {
+    let engine: Engine
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await engine.deliver() }
+    }
+}

@@ -1,0 +1,27 @@
+package import ScrollbackModel
+
+extension Mute {
+    /// Until when: a time, or `"forever"`.
+    package func writeMember(to writer: inout JSONWriter) {
+        switch self {
+        case .until(let date): writer.field("mutedUntil", date)
+        case .forever: writer.field("mutedUntil", "forever")
+        }
+    }
+
+    /// - Throws: `invalid-parameter` when it is neither a time nor `"forever"`.
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        let text = try reader.string()
+        self = text == "forever" ? .forever : .until(try .init(iso8601: text, parameter: "mutedUntil"))
+    }
+}
+
+extension Member {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("user", id)
+            writer.field("role", role.rawValue)
+            mute?.writeMember(to: &writer)
+        }
+    }
+}

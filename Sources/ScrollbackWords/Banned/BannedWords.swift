@@ -1,0 +1,177 @@
+import Foundation
+
+/// Words that must not be said, found in any text at once, whatever their number.
+///
+/// Compared without case, width and compatibility forms (NFKC), and without what is not seen; `é` is not `e`, which may be
+/// another word. A word in a script that sets spaces between words is found as a whole word: `ass` is not in `class`. In
+/// Chinese, Japanese, Thai and other scripts without spaces it is found wherever it stands.
+package struct BannedWords: Sendable {
+    private struct Node {
+        var next: [UInt8: Int] = [:]
+        var fail = 0
+        /// The words that end here, those that end a longer one too: how long each is, and where it needs a boundary.
+        var ends: [End] = []
+    }
+
+    private struct End {
+        var length: Int
+        var needsStart: Bool
+        var needsEnd: Bool
+    }
+
+    private var nodes = [Node()]
+
+    /// An empty word, or one of nothing but invisible characters, is passed over.
+    package init(_ words: [String]) {
+        for word in words { add(word) }
+        link()
+    }
+
+    package var isEmpty: Bool { nodes.count == 1 }
+
+    private mutating func add(_ word: String) {
+        let text = BannedText(word)
+        guard let first = text.characters.first, let last = text.characters.last else { return }
+        var place = 0
+        for byte in text.bytes {
+            if let next = nodes[place].next[byte] {
+                place = next
+            } else {
+                nodes[place].next[byte] = nodes.count
+                place = nodes.count
+                nodes.append(Node())
+            }
+        }
+        nodes[place].ends.append(
+            End(length: text.bytes.count, needsStart: first.isSpaced, needsEnd: last.isSpaced))
+    }
+
+    /// The failure links of Aho and Corasick, breadth first.
+    private mutating func link() {
+        var queue = Array(nodes[0].next.values)
+        var index = 0
+        while index < queue.count {
+            let place = queue[index]
+            index += 1
+            for (byte, next) in nodes[place].next {
+                var fail = nodes[place].fail
+                while fail != 0, nodes[fail].next[byte] == nil { fail = nodes[fail].fail }
+                let target = nodes[fail].next[byte] ?? 0
+                nodes[next].fail = target == next ? 0 : target
+                nodes[next].ends += nodes[nodes[next].fail].ends
+                queue.append(next)
+            }
+        }
+    }
+
+    /// Whether one of the words is in a text.
+    package func occur(in text: String) -> Bool {
+        guard !isEmpty else { return false }
+        var isFound = false
+        eachMatch(in: BannedText(text)) { _ in isFound = true }
+        return isFound
+    }
+
+    /// The text with a `*` for every character of the words, as people count characters, and without what is not seen inside
+    /// of them; nothing where none of them is in it.
+    package func masked(_ text: String) -> String? {
+        guard !isEmpty else { return nil }
+        let banned = BannedText(text)
+        var masked: Set<Int> = []
+        eachMatch(in: banned) { masked.formUnion($0) }
+        guard !masked.isEmpty else { return nil }
+        let seen = Set(banned.characters.map(\.number))
+        var result = ""
+        for (index, character) in text.enumerated() {
+            if !masked.contains(index) || character.isWhitespace {
+                result.append(character)
+            } else if seen.contains(index) {
+                result.append("*")
+            }
+        }
+        return result
+    }
+
+    /// Hands over the characters of each match, by their number in the text.
+    private func eachMatch(in text: BannedText, _ body: (ClosedRange<Int>) -> Void) {
+        var place = 0
+        for (index, byte) in text.bytes.enumerated() {
+            while place != 0, nodes[place].next[byte] == nil { place = nodes[place].fail }
+            place = nodes[place].next[byte] ?? 0
+            for end in nodes[place].ends {
+                let first = text.owners[index + 1 - end.length]
+                let last = text.owners[index]
+                // A match ends where a character does, and begins where one does.
+                guard text.characters[first].start == index + 1 - end.length, text.characters[last].end == index + 1,
+                    !end.needsStart || first == 0 || !text.isWord(first - 1, first),
+                    !end.needsEnd || last + 1 == text.characters.count || !text.isWord(last, last + 1)
+                else { continue }
+                body(text.characters[first].number...text.characters[last].number)
+            }
+        }
+    }
+}
+
+/// A text as banned words are looked for in it.
+private struct BannedText {
+    struct Part {
+        /// Its number in the text.
+        var number: Int
+        var start: Int
+        var end: Int
+        /// Whether it belongs to a word of a script that sets spaces between words.
+        var isSpaced: Bool
+    }
+
+    /// The characters that are seen.
+    private(set) var characters: [Part] = []
+    private(set) var bytes: [UInt8] = []
+    /// Of each byte the character it comes from.
+    private(set) var owners: [Int] = []
+
+    init(_ text: String) {
+        bytes.reserveCapacity(text.utf8.count)
+        for (number, character) in text.enumerated() {
+            let start = bytes.count
+            append(character)
+            guard bytes.count > start else { continue }
+            for _ in start..<bytes.count { owners.append(characters.count) }
+            characters.append(
+                Part(number: number, start: start, end: bytes.count, isSpaced: character.isOfSpacedWord))
+        }
+    }
+
+    /// Whether two characters that follow each other are of one word, as far as spaces tell.
+    func isWord(_ a: Int, _ b: Int) -> Bool {
+        characters[a].isSpaced && characters[b].isSpaced
+    }
+
+    private mutating func append(_ character: Character) {
+        if let ascii = character.asciiValue {
+            bytes.append((0x41...0x5A).contains(ascii) ? ascii | 0x20 : ascii)
+            return
+        }
+        // Composed twice: the first does not join what it made of half-width kana and their marks.
+        let composed = String(character).precomposedStringWithCompatibilityMapping.precomposedStringWithCanonicalMapping
+        for scalar in composed.lowercased().unicodeScalars where !scalar.isUnseen {
+            // A sigma has two small letters.
+            bytes += String(scalar == "ς" ? "σ" : scalar).utf8
+        }
+    }
+}
+
+extension Character {
+    fileprivate var isOfSpacedWord: Bool {
+        switch CharacterClass(self) {
+        case .small, .capital, .letter, .digit: true
+        case .unspaced, .sign, .connector, .invisible, .separator: false
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it only says how to draw what is around it.
+    fileprivate var isUnseen: Bool {
+        properties.isDefaultIgnorableCodePoint || (0x200B...0x200F).contains(value)
+    }
+}

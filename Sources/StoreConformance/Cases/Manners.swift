@@ -1,0 +1,107 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+extension StoreConformance {
+    static let manners: [Case] = [
+        Case("Who blocked whom is known both ways, by the bytes of the names") { store in
+            try store.change { store in
+                for name in Names.odd {
+                    try store.putBlock(of: UserID(known: name), by: "alice", isOn: true)
+                    try store.putBlock(of: UserID(known: name), by: "alice", isOn: true)
+                    try store.putBlock(of: "mallory", by: UserID(known: name), isOn: true)
+                }
+            }
+            let names = Names.odd.map { UserID(known: $0) }.sorted()
+            try store.read { store in
+                try expectEqual(try store.blocked(by: "alice", after: nil, limit: 1000), names)
+                try expectEqual(try store.blockers(of: "mallory", limit: 1000), names)
+                try expectEqual(try store.blockers(of: "mallory", limit: 2), Array(names.prefix(2)))
+                try expectEqual(try store.blocked(by: "mallory", after: nil, limit: 10), [])
+                try expectEqual(try store.blocked(by: "alice", after: names.last, limit: 10), [])
+                var listed: [UserID] = []
+                while case let page = try store.blocked(by: "alice", after: listed.last, limit: 3), !page.isEmpty {
+                    listed += page
+                }
+                try expectEqual(listed, names)
+                for name in names { try expect(try store.hasBlocked("alice", name), "alice did not block \(name)") }
+                try expect(try !store.hasBlocked(names[0], "alice"), "a block holds the other way round")
+            }
+            try store.change { try $0.putBlock(of: names[0], by: "alice", isOn: false) }
+            try store.read { store in
+                try expect(try !store.hasBlocked("alice", names[0]), "a block stays that was taken back")
+                try expectEqual(try store.blockers(of: names[0], limit: 10), [])
+            }
+        },
+        Case("A mute comes back as it was put, is replaced, and goes with its conversation") { store in
+            let conversation = try store.make(.group("a")).number
+            let date = Date(timeIntervalSince1970: 1_795_255_260.123)
+            for mute: Mute? in [.until(date), .forever, nil, .forever] {
+                try store.change { try $0.put(mute, of: "bob", in: conversation) }
+                try store.read { store in
+                    try expectEqual(try store.mute(of: "bob", in: conversation), mute)
+                    try expectEqual(try store.mute(of: "Bob", in: conversation), nil)
+                    try expectEqual(try store.mute(of: "bob", in: conversation + 1), nil)
+                }
+            }
+            try store.change { try $0.erase(conversation) }
+            try store.read { try expectEqual(try $0.mute(of: "bob", in: conversation), nil) }
+        },
+        Case("A conversation's being frozen and its capacity come back") { store in
+            var row = try store.make(.room("a"))
+            row.isFrozen = true
+            row.capacity = 5
+            try store.change { [row] in
+                var row = row
+                try $0.put(&row)
+            }
+            try store.read { [row] in try expectEqual(try $0.conversation(.room("a")), row) }
+        },
+        Case("Deliveries wait in order, each under a number that is never given again") { store in
+            let body = RawJSON(known: #"{"a" : 1}"#)
+            try store.change { store in
+                for index in 0..<6 { try store.insertDelivery(body, of: Int64(index % 2) + 1) }
+            }
+            let (first, second) = try store.read { store in
+                try expectEqual(try store.conversationsWithDeliveries(after: 0, limit: 10), [1, 2])
+                try expectEqual(try store.conversationsWithDeliveries(after: 1, limit: 10), [2])
+                try expectEqual(try store.conversationsWithDeliveries(after: 0, limit: 1), [1])
+                try expectEqual(try store.deliveryCount(), 6)
+                return (try store.deliveries(of: 1, limit: 10), try store.deliveries(of: 2, limit: 2))
+            }
+            try expectEqual(first.map(\.body), [body, body, body])
+            try expectEqual(second.count, 2)
+            let numbers = first.map(\.number)
+            try expectEqual(numbers, Set(numbers).sorted())
+            try store.change { store in
+                try store.dropDeliveries(of: 1, through: numbers[1])
+                try store.dropDeliveries(of: 2, through: .max)
+                try store.insertDelivery(body, of: 2)
+            }
+            try store.read { store in
+                try expectEqual(try store.deliveries(of: 1, limit: 10).map(\.number), [numbers[2]])
+                let new = try store.deliveries(of: 2, limit: 10).map(\.number)
+                try expect(new.count == 1 && new[0] > 6, "a number is given again: \(new)")
+            }
+            try store.change { try $0.dropDeliveries() }
+            try store.read { try expectEqual(try $0.deliveryCount(), 0) }
+        },
+        Case("A transaction that fails leaves blocks, mutes and deliveries as they were") { store in
+            let conversation = try store.make(.group("a")).number
+            struct Undo: Error {}
+            try expectError("the transaction") {
+                try store.change { store in
+                    try store.putBlock(of: "bob", by: "alice", isOn: true)
+                    try store.put(.forever, of: "bob", in: conversation)
+                    try store.insertDelivery(RawJSON(known: "{}"), of: conversation)
+                    throw Undo()
+                }
+            }
+            try store.read { store in
+                try expect(try !store.hasBlocked("alice", "bob"), "the block stays")
+                try expectEqual(try store.mute(of: "bob", in: conversation), nil)
+                try expectEqual(try store.deliveryCount(), 0)
+            }
+        },
+    ]
+}

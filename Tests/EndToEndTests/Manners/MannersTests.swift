@@ -1,0 +1,123 @@
+import ContractRows
+import Foundation
+import Scrollback
+import Testing
+
+@Suite("Rooms and manners over the network")
+struct MannersTests {
+    @Test("Typing goes from socket to socket, and no further than the block lists let it", .rows(88))
+    func typingAndBlocks() async throws {
+        let server = try await RunningServer.start()
+        let (alice, bob) = (try await server.api("alice"), try await server.api("bob"))
+        #expect(try await alice.send("hi", to: "direct:bob").status == 201)
+        let phone = try await TestSocket.signedIn(server, "alice")
+        let tablet = try await TestSocket.signedIn(server, "bob")
+        _ = try await phone.request(#""type":"typing","conversation":"direct:bob","isTyping":true"#)
+        let event = try await tablet.next { $0.string("type") == "typing" }
+        #expect(event.string("conversation") == "direct:alice" && event.string("user") == "alice")
+        #expect(event.all["isTyping"] as? Bool == true)
+
+        #expect(try await bob.call("PUT", "/v1/blocks/alice", "{}").status == 204)
+        #expect(try await bob.call("GET", "/v1/blocks").json.all["users"] as? [String] == ["alice"])
+        let refused = try await alice.send("still there?", to: "direct:bob")
+        #expect(refused.status == 403 && refused.code == "blocked")
+        #expect(
+            try await phone.request(#""type":"typing","conversation":"direct:bob","isTyping":false"#).string("code")
+                == "blocked")
+        #expect(try await bob.call("DELETE", "/v1/blocks/alice").status == 204)
+        #expect(try await alice.send("hi again", to: "direct:bob").status == 201)
+        #expect(try await bob.call("PUT", "/v1/blocks/bob", "{}").status == 422)
+        try await server.terminate()
+    }
+
+    @Test("Mutes and frozen conversations over HTTP, and what heads and lists say of them", .rows(88))
+    func mutes() async throws {
+        let server = try await RunningServer.start()
+        let (admin, alice) = (try await server.admin(), try await server.api("alice"))
+        let path = "/v1/conversations/group:crew"
+        _ = try await admin.call("PUT", path, #"{"members":["alice","bob"]}"#)
+        let until = "2999-01-01T00:00:00.000Z"
+        #expect(try await admin.call("PUT", path + "/members/alice", #"{"mutedUntil":"\#(until)"}"#).status == 200)
+        let refused = try await alice.send("hi", to: "group:crew")
+        #expect(refused.status == 403 && refused.code == "muted" && refused.headers["retry-after"] != nil)
+        #expect(try await alice.call("GET", path).json.string("mutedUntil") == until)
+        let members = try await alice.call("GET", path + "/members").json.objects("members")
+        #expect(members.map { $0["mutedUntil"] as? String } == [until, nil])
+        #expect(try await admin.call("PUT", path + "/members/alice", #"{"mutedUntil":"forever"}"#).status == 200)
+        #expect(try await alice.call("GET", path).json.string("mutedUntil") == "forever")
+        #expect(try await admin.call("PUT", path + "/members/alice", #"{"mutedUntil":null}"#).status == 200)
+        #expect(try await alice.send("hi", to: "group:crew").status == 201)
+        #expect(try await admin.call("PUT", path, #"{"frozen":true}"#).status == 200)
+        #expect(try await alice.send("hi", to: "group:crew").code == "muted")
+        #expect(try await alice.call("GET", path).json.all["frozen"] as? Bool == true)
+        #expect(try await admin.call("PUT", path + "/members/alice", #"{"mutedUntil":"never"}"#).status == 422)
+        try await server.terminate()
+    }
+
+    @Test("Banned words are refused or replaced over the network, and stay after a restart", .rows(88))
+    func words() async throws {
+        let server = try await RunningServer.start()
+        let (admin, alice) = (try await server.admin(), try await server.api("alice"))
+        _ = try await admin.call("PUT", "/v1/conversations/group:crew", #"{"members":["alice"]}"#)
+        let set = #"{"bannedWords":{"words":["spam","垃圾"],"action":"reject"}}"#
+        #expect(try await admin.call("PUT", "/v1/settings", set).status == 200)
+        #expect(try await alice.send("SPAM!", to: "group:crew").code == "content-rejected")
+        server.kill()
+        try await server.start()
+        let (admin2, alice2) = (try await server.admin(), try await server.api("alice"))
+        #expect(try await alice2.send("这是垃圾吗", to: "group:crew").status == 422)
+        _ = try await admin2.call("PUT", "/v1/settings", #"{"bannedWords":{"words":["spam"],"action":"replace"}}"#)
+        let masked = try await alice2.send("some Spam", to: "group:crew")
+        #expect((masked.json.all["content"] as? [String: Any])?["text"] as? String == "some ****")
+        try await server.terminate()
+    }
+
+    @Test("A room's capacity and its pace, and low messages, over the network")
+    func rooms() async throws {
+        let server = try await RunningServer.start()
+        let admin = try await server.admin()
+        #expect(try await admin.call("PUT", "/v1/conversations/room:lobby", #"{"capacity":1}"#).status == 201)
+        #expect(try await admin.call("PUT", "/v1/settings", #"{"roomMessagesPerSecond":2}"#).status == 200)
+        let inside = try await TestSocket.signedIn(server, "alice")
+        let outside = try await TestSocket.signedIn(server, "bob")
+        let subscribe = #""type":"subscribe","conversations":["room:lobby"]"#
+        #expect(try await inside.request(subscribe).string("type") == "result")
+        let refused = try await outside.request(subscribe)
+        #expect(refused.string("code") == "room-full" && refused.all["temporary"] as? Bool == true)
+        let bob = try await server.api("bob")
+        for _ in 0..<10 {
+            let id = UUID().uuidString.lowercased()
+            let answer = try await bob.call(
+                "POST", "/v1/conversations/room:lobby/messages",
+                #"{"id":"\#(id)","type":"text","content":{"text":"like"},"priority":"low"}"#)
+            #expect(answer.status == 201)
+        }
+        let head = try await inside.next { $0.string("type") == "head" && $0.int("seq") == 10 }
+        #expect(head.string("conversation") == "room:lobby")
+        #expect(try await server.metric("scrollback_room_messages_left_out_total") > 5)
+        let page = try await bob.call("GET", "/v1/conversations/room:lobby/messages")
+        #expect(page.json.objects("messages").allSatisfy { $0["priority"] as? String == "low" })
+        inside.close()
+        _ = try await eventually("there is a place", within: 20) {
+            try await outside.request(subscribe).string("type") == "result" ? true : nil
+        }
+        try await server.terminate()
+    }
+
+    @Test(
+        "History 18: the first message is refused with 429 and the next one was ready: the first still comes first",
+        .rows(79))
+    func refusedForNow() async throws {
+        let server = try await RunningServer.start(["--send-rate", "2", "--send-burst", "1"])
+        let admin = try await server.admin()
+        _ = try await admin.call("PUT", "/v1/conversations/group:crew", #"{"members":["alice"]}"#)
+        let client = try await Device.open(server, "alice")
+        let chat = client.conversation(.group("crew"))
+        for number in 1...6 { try await chat.send(.text("\(number)")) }
+        await client.flushed()
+        let page = try await chat.history(.earliest, limit: 100, sort: .oldestFirst, from: .remote)
+        #expect(page.messages.compactMap(\.text) == (1...6).map(String.init))
+        await client.close()
+        try await server.terminate()
+    }
+}

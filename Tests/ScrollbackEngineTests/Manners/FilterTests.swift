@@ -1,0 +1,123 @@
+import ContractRows
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Testing
+
+@Suite("Banned words")
+struct FilterTests {
+    private let group = ConversationID.group("g")
+
+    private func world(filter: (any ContentFilter)? = nil) throws -> World {
+        let world = try World(filter: filter)
+        try world.make(group, members: ["alice", "bob"])
+        return world
+    }
+
+    @Test("A message with a banned word is refused, and an edit that would bring one in", .rows(88))
+    func reject() throws {
+        let world = try world()
+        let message = world.submission("fine")
+        try world.send(message, to: group, by: "alice")
+        try world.ban(["spam"], .reject)
+        let error = refusal { try world.send("buy SPAM now", to: group, by: "alice") }
+        #expect(error?.code == .contentRejected && error?.status == 422 && error?.isTemporary == false)
+        #expect(
+            refusal { try world.edit(message.id, in: group, "spam", by: Caller(user: "alice")) }?.code
+                == .contentRejected)
+        #expect(try world.page(of: group, by: "bob").texts == ["fine"])
+        try world.send("spammer", to: group, by: "alice")
+    }
+
+    @Test(
+        "Replaced words are stars for everybody, and the sender is told; a retry of what was sent is a duplicate",
+        .rows(88))
+    func replace() throws {
+        let world = try world()
+        try world.ban(["spam", "坏话"], .replace)
+        let doors = Doors(world)
+        let bob = doors.device("bob")
+        let message = world.submission("no spam, 说坏话吗")
+        let result = try world.send(message, to: group, by: "alice")
+        let masked = #"{"text":"no ****, 说**吗"}"#
+        #expect(result.content?.text == masked)
+        #expect(try world.page(of: group, by: "bob").messages.map(\.content?.json.text) == [masked])
+        #expect(try bob.messages.map(\.content?.json.text) == [masked])
+        let again = try world.send(message, to: group, by: "alice")
+        #expect(again.outcome == .duplicate && again.content?.text == masked)
+        // Also once the words are others.
+        try world.ban(["no"], .reject)
+        #expect(try world.send(message, to: group, by: "alice").outcome == .duplicate)
+        #expect(
+            refusal { try world.send(world.submission("other", id: message.id), to: group, by: "alice") }?.code
+                == .conflict)
+    }
+
+    @Test("An edit is masked, and the same edit again is answered as before")
+    func maskedEdit() throws {
+        let world = try world()
+        let message = world.submission("fine")
+        try world.send(message, to: group, by: "alice")
+        try world.ban(["spam"], .replace)
+        let operation = world.newID()
+        for _ in 0..<2 {
+            let edited = try world.edit(
+                message.id, in: group, "a spam", operation: operation, by: Caller(user: "alice"))
+            #expect(edited.text == "a ****" && edited.rev == 1)
+        }
+    }
+
+    @Test("Words are found where people read: in texts, quotes, and the names of places and files")
+    func where_() throws {
+        let world = try world()
+        try world.ban(["spam"], .replace)
+        let quote = MessageContent.reference(
+            Quote("about spam", id: world.newID(), sender: "bob", content: .text("spam, \u{1F600} he said")))
+        let place = try MessageContent.location(Location(latitude: 1, longitude: 2, name: "spam street"))
+        let own = try MessageContent(type: .poll, json: RawJSON(known: #"{ "n" : 1.0, "text" : "spam" , "x":"spam"}"#))
+        var stored: [String?] = []
+        for content in [quote, place, own] {
+            let submission = Submission(id: world.newID(), content: content)
+            stored.append(try world.send(submission, to: group, by: "alice").content?.text)
+        }
+        #expect(stored[0]?.contains(#""text":"about ****""#) == true && stored[0]?.contains("spam") == false)
+        #expect(stored[1]?.contains(#""name":"**** street""#) == true)
+        #expect(stored[2] == #"{"n":1.0,"text":"****","x":"spam"}"#)
+    }
+
+    @Test("Imports are not looked at, and what is refused makes no conversation")
+    func imports() throws {
+        let world = try world()
+        try world.ban(["spam"], .reject)
+        let report = try world.importHistory([world.said("spam", by: "bob", at: world.clock.now)], into: group)
+        #expect(report.imported == 1)
+        #expect(refusal { try world.send("spam", to: .direct("bob"), by: "alice") }?.code == .contentRejected)
+        #expect(try world.store.read { try $0.conversation(.direct(between: "alice", and: "bob")) } == nil)
+    }
+
+    @Test("The words survive a restart, and go when they are taken away")
+    func settings() throws {
+        let world = try world()
+        try world.ban(["spam"], .reject)
+        let after = try World(store: world.store)
+        #expect(refusal { try after.send("spam", to: group, by: "alice") }?.code == .contentRejected)
+        try after.set { $0.manners.bannedWords = .init() }
+        try after.send("spam", to: group, by: "alice")
+    }
+
+    @Test("Whoever embeds the engine puts another filter in its place")
+    func ownFilter() throws {
+        struct Shouting: ContentFilter {
+            func judge(_ proposal: Proposal) -> Judgement {
+                guard let text = proposal.content.text else { return .allowed }
+                return proposal.sender == "bob"
+                    ? .rejected("bob may not") : .replaced(MessageContent.text(text.uppercased()).json)
+            }
+        }
+        let world = try world(filter: Shouting())
+        try world.ban(["hi"], .reject)
+        #expect(
+            try world.send(world.submission("hi"), to: group, by: "alice").content == MessageContent.text("HI").json)
+        #expect(refusal { try world.send("hi", to: group, by: "bob") }?.message == "bob may not")
+    }
+}

@@ -1,0 +1,254 @@
+import ContractRows
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Blocks, mutes and frozen conversations")
+struct MannersTests {
+    private let group = ConversationID.group("g")
+    private let direct = ConversationID.direct(between: "alice", and: "bob")
+
+    private func world() throws -> World {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob", "carol"])
+        return world
+    }
+
+    // MARK: Blocks
+
+    @Test("A direct message to who blocked its sender is refused, in a group it passes", .rows(88))
+    func blocked() throws {
+        let world = try world()
+        let before = world.submission("before")
+        try world.send(before, to: direct, by: "alice")
+        try world.block("alice", by: "bob")
+        #expect(refusal { try world.send(to: direct, by: "alice") }?.code == .blocked)
+        #expect(refusal { try world.edit(before.id, in: direct, "new", by: Caller(user: "alice")) }?.code == .blocked)
+        #expect(
+            refusal { try world.react("👍", to: before.id, in: direct, by: Caller(user: "alice")) }?.code == .blocked)
+        // What was stored is answered still, and who blocks may write.
+        #expect(try world.send(before, to: direct, by: "alice").outcome == .duplicate)
+        try world.send("from bob", to: direct, by: "bob")
+        try world.send("to all", to: group, by: "alice")
+        try world.send(world.submission("from above"), to: direct, by: World.admin)
+        try world.block("alice", isOn: false, by: "bob")
+        try world.send("again", to: direct, by: "alice")
+    }
+
+    @Test("A conversation that a blocked sender's first message would make is not made")
+    func blockedFirst() throws {
+        let world = try world()
+        try world.block("alice", by: "bob")
+        #expect(refusal { try world.send(to: direct, by: "alice") }?.code == .blocked)
+        #expect(try world.store.read { try $0.conversation(direct) } == nil)
+        #expect(refusal { try world.block("bob", by: "bob") }?.parameter == "user")
+    }
+
+    @Test("Blocked users come by name, page by page")
+    func pages() throws {
+        let world = try world()
+        for name in ["e", "b", "d", "a", "c"] { try world.block(UserID(known: name), by: "bob") }
+        let caller = Caller(user: "bob")
+        let first = try world.engine.blocked(by: caller, after: nil, limit: 2)
+        #expect(first.users == ["a", "b"] && first.cursor == "b")
+        let rest = try world.engine.blocked(by: caller, after: "b", limit: 3)
+        #expect(rest.users == ["c", "d", "e"] && rest.cursor == nil)
+        #expect(refusal { _ = try world.engine.blocked(by: caller, after: nil, limit: 0) }?.parameter == "limit")
+    }
+
+    @Test("A list of blocked people has an end")
+    func manyBlocked() throws {
+        let world = try world()
+        for number in 0..<Engine.mostBlocked { try world.block(UserID(known: "u\(number)"), by: "alice") }
+        #expect(refusal { try world.block("bob", by: "alice") }?.parameter == "user")
+        // Who is in it already may be said again, and there is room once somebody left.
+        try world.block("u1", by: "alice")
+        try world.block("u1", isOn: false, by: "alice")
+        try world.block("bob", by: "alice")
+    }
+
+    // MARK: Mutes
+
+    @Test("A muted member may read and not write, until the mute ends", .rows(88))
+    func muted() throws {
+        let world = try world()
+        let message = world.submission("mine")
+        try world.send(message, to: group, by: "bob")
+        try world.mute("bob", .until(world.clock.now + 60), in: group)
+        let error = refusal { try world.send(to: group, by: "bob") }
+        #expect(error?.code == .muted && error?.status == 403 && error?.retryAfter == 60)
+        let bob = Caller(user: "bob")
+        #expect(refusal { try world.edit(message.id, in: group, "new", by: bob) }?.code == .muted)
+        #expect(refusal { try world.react("👍", to: message.id, in: group, by: bob) }?.code == .muted)
+        #expect(try world.send(message, to: group, by: "bob").outcome == .duplicate)
+        #expect(try world.page(of: group, by: "bob").messages.count == 1)
+        // One may take back what one said.
+        try world.delete(message.id, in: group, by: bob)
+        #expect(try world.head(group, "bob").mute == .until(world.clock.now + 60))
+        #expect(try world.head(group, "alice").mute == nil)
+        let members = try world.engine.members(of: group, after: nil, limit: 10, by: Caller(user: "alice"))
+        #expect(members.map(\.mute) == [nil, .until(world.clock.now + 60), nil])
+        world.clock.advance(by: 60)
+        try world.send(to: group, by: "bob")
+        #expect(try world.head(group, "bob").mute == nil)
+    }
+
+    @Test("A mute for good holds until it is taken back, through leaving and coming back; administrators are exempt")
+    func mutedForever() throws {
+        let world = try world()
+        try world.mute("bob", .forever, in: group)
+        world.clock.advance(by: 1e9)
+        let error = refusal { try world.send(to: group, by: "bob") }
+        #expect(error?.code == .muted && error?.retryAfter == nil)
+        try world.leave(group, "bob")
+        try world.join(group, "bob")
+        #expect(refusal { try world.send(to: group, by: "bob") }?.code == .muted)
+        try world.send(world.submission(), to: group, by: Caller(user: "bob", isAdmin: true))
+        try world.mute("bob", nil, in: group)
+        try world.send(to: group, by: "bob")
+    }
+
+    @Test(
+        "A moderator mutes members and moderators, not owners; with a role given at once, a stranger can come in muted")
+    func whoMutes() throws {
+        let world = try world()
+        try world.join(group, "mod", as: .moderator)
+        try world.join(group, "boss", as: .owner)
+        let mod = Caller(user: "mod")
+        try world.mute("bob", .forever, in: group, by: mod)
+        #expect(refusal { try world.mute("boss", .forever, in: group, by: mod) }?.code == .forbidden)
+        #expect(refusal { try world.mute("bob", nil, in: group, by: Caller(user: "carol")) }?.code == .forbidden)
+        #expect(refusal { try world.mute("nobody", .forever, in: group, by: mod) }?.code == .unknownMember)
+        let isNew = try world.done {
+            world.engine.putMember(
+                "new", role: .member, mute: .some(.forever), of: group, by: World.admin, completion: $0)
+        }
+        #expect(isNew)
+        #expect(refusal { try world.send(to: group, by: "new") }?.code == .muted)
+        // Refused as a whole: nobody is put in by a call that may not mute.
+        let error = refusal {
+            _ = try world.done {
+                world.engine.putMember(
+                    "other", role: .member, mute: .some(.forever), of: group, by: Caller(user: "carol"), completion: $0)
+            }
+        }
+        #expect(error?.code == .forbidden)
+        #expect(refusal { _ = try world.head(group, "other") }?.code == .unknownConversation)
+    }
+
+    @Test("In a room, which lists nobody, administrators mute anybody")
+    func mutedInARoom() throws {
+        let world = try world()
+        try world.put(.room("lobby"))
+        try world.mute("bob", .forever, in: .room("lobby"))
+        #expect(refusal { try world.send(to: .room("lobby"), by: "bob") }?.code == .muted)
+        try world.send(to: .room("lobby"), by: "alice")
+        #expect(try world.store.read { try $0.memberships(of: "bob") }.count == 1)
+    }
+
+    @Test("Who is muted in a community, or where the community is frozen, writes in none of its channels")
+    func communities() throws {
+        let world = try world()
+        let channel = ConversationID.community("city", channel: "general")
+        try world.make(.community("city"), members: ["alice", "bob"])
+        try world.put(channel)
+        try world.mute("bob", .forever, in: .community("city"))
+        #expect(refusal { try world.send(to: channel, by: "bob") }?.code == .muted)
+        try world.send(to: channel, by: "alice")
+        try world.mute("bob", nil, in: .community("city"))
+        try world.mute("bob", .forever, in: channel)
+        #expect(refusal { try world.send(to: channel, by: "bob") }?.code == .muted)
+        try world.send(to: .community("city"), by: "bob")
+        try world.put(.community("city"), .init(isFrozen: true))
+        #expect(refusal { try world.send(to: channel, by: "alice") }?.code == .muted)
+    }
+
+    @Test("Where a conversation is frozen its moderators, its owners and administrators write, nobody else", .rows(88))
+    func frozen() throws {
+        let world = try world()
+        try world.join(group, "mod", as: .moderator)
+        try world.put(group, .init(isFrozen: true))
+        #expect(refusal { try world.send(to: group, by: "alice") }?.code == .muted)
+        #expect(try world.head(group, "alice").isFrozen)
+        try world.send(to: group, by: "mod")
+        try world.send(world.submission(), to: group, by: World.admin)
+        try world.mute("mod", .forever, in: group)
+        #expect(refusal { try world.send(to: group, by: "mod") }?.code == .muted)
+        try world.put(group, .init(isFrozen: false))
+        try world.send(to: group, by: "alice")
+    }
+
+    // MARK: Typing
+
+    private func typing(_ device: Device) throws -> [String] {
+        try device.events.compactMap { event in
+            if case .typing(let id, let user, let isTyping) = event { "\(id) \(user) \(isTyping)" } else { nil }
+        }
+    }
+
+    @Test("Typing reaches those who hear the conversation, not the typist's own devices, and is not stored")
+    func typingIsHeard() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (phone, laptop) = (doors.device("alice", "phone"), doors.device("alice", "laptop"))
+        let (bob, carol) = (doors.device("bob"), doors.device("carol"))
+        try world.send(to: direct, by: "alice")
+        let rows = try world.head(group, "bob").head
+        phone.request(.typing(group, isTyping: true))
+        phone.request(.typing(.direct("bob"), isTyping: true))
+        phone.request(.typing(group, isTyping: false))
+        #expect(try typing(bob) == ["group:g alice true", "direct:alice alice true", "group:g alice false"])
+        #expect(try typing(carol) == ["group:g alice true", "group:g alice false"])
+        #expect(try typing(phone) == [] && typing(laptop) == [])
+        #expect(try world.head(group, "bob").head == rows)
+    }
+
+    @Test("A connection says once a second that its user types, and once that they stopped")
+    func typingIsBounded() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
+        for _ in 0..<50 { alice.request(.typing(group, isTyping: true)) }
+        #expect(try typing(bob).count == 1)
+        for _ in 0..<50 { alice.request(.typing(group, isTyping: false)) }
+        #expect(try typing(bob).count == 2)
+        world.clock.advance(by: 1)
+        alice.request(.typing(group, isTyping: true))
+        #expect(try typing(bob).count == 3)
+    }
+
+    @Test("A conversation passes on ten signals, and five a second, whoever of a crowd types")
+    func typingOfACrowd() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let bob = doors.device("bob")
+        for number in 0..<40 {
+            try world.join(group, UserID(known: "user\(number)"))
+            doors.device("user\(number)").request(.typing(group, isTyping: true))
+        }
+        #expect(try typing(bob).count == 10)
+    }
+
+    @Test(
+        "Who may not send does not type: a stranger, the muted, the blocked; who blocked somebody hears no typing of theirs"
+    )
+    func typingRefused() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (alice, bob, carol) = (doors.device("alice"), doors.device("bob"), doors.device("carol"))
+        try world.send(to: direct, by: "alice")
+        try world.block("alice", by: "bob")
+        #expect(try alice.error(alice.request(.typing(.direct("bob"), isTyping: true)))?.code == .blocked)
+        alice.request(.typing(group, isTyping: true))
+        #expect(try typing(bob) == [] && typing(carol) == ["group:g alice true"])
+        try world.mute("carol", .forever, in: group)
+        #expect(try carol.error(carol.request(.typing(group, isTyping: true)))?.code == .muted)
+        let mallory = doors.device("mallory")
+        #expect(try mallory.error(mallory.request(.typing(group, isTyping: true)))?.code == .unknownConversation)
+        // Nobody hears what its first message will make.
+        let ref = mallory.request(.typing(.direct("carol"), isTyping: true))
+        #expect(try mallory.error(ref) == nil)
+    }
+}

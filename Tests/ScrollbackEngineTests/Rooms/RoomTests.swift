@@ -1,0 +1,153 @@
+import ContractRows
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Rooms")
+struct RoomTests {
+    private let room = ConversationID.room("lobby")
+
+    private func world(_ settings: ConversationSettings = .init()) throws -> World {
+        let world = try World()
+        try world.put(room, settings)
+        return world
+    }
+
+    private func send(
+        _ count: Int, _ priority: MessagePriority, _ world: World, by user: UserID = "alice"
+    ) throws {
+        for number in 0..<count {
+            var submission = world.submission("\(priority) \(number)")
+            submission.attributes.priority = priority
+            let result = try world.send(submission, to: room, by: user)
+            #expect(result.outcome == .committed)
+        }
+    }
+
+    @Test("Subscribing writes no row, brings the room's head and what is said from then on; history is there for pages")
+    func subscribing() throws {
+        let world = try world()
+        try world.send("before", to: room, by: "alice")
+        let doors = Doors(world)
+        let bob = doors.device("bob")
+        try world.send("unheard", to: room, by: "alice")
+        bob.request(.subscribe([room]))
+        try world.send("heard", to: room, by: "alice")
+        bob.request(.unsubscribe([room]))
+        try world.send("after", to: room, by: "alice")
+        #expect(try bob.texts == ["heard"])
+        #expect(try world.store.read { try $0.memberships(of: "bob") } == [])
+        #expect(try world.page(of: room, by: "bob").messages.count == 4)
+        #expect(try world.pass(by: "bob").heads.isEmpty)
+    }
+
+    @Test("Above its capacity a room is full, for now, until somebody goes; being there already takes no place more")
+    func capacity() throws {
+        let world = try world(.init(capacity: .some(2)))
+        let doors = Doors(world)
+        let devices = ["a", "b", "c"].map { doors.device($0) }
+        for device in devices.dropLast() { #expect(try device.error(device.request(.subscribe([room]))) == nil) }
+        #expect(try devices[0].error(devices[0].request(.subscribe([room]))) == nil)
+        let error = try devices[2].error(devices[2].request(.subscribe([room])))
+        #expect(error?.code == .roomFull && error?.isTemporary == true && error?.limit == 2)
+        // All of them or none: nothing else is heard by a request that was refused.
+        try world.put(.room("other"))
+        devices[2].request(.subscribe([.room("other"), room]))
+        try world.send("x", to: .room("other"), by: "a")
+        #expect(try devices[2].texts == [])
+        devices[1].session.disconnected()
+        #expect(try devices[2].error(devices[2].request(.subscribe([room]))) == nil)
+        // Who writes need not be there, and history is for everybody.
+        try world.send("said", to: room, by: "d")
+        #expect(try devices[2].texts == ["said"])
+        try world.put(room, .init(capacity: .some(nil)))
+        let late = doors.device("late")
+        #expect(try late.error(late.request(.subscribe([room]))) == nil)
+    }
+
+    @Test("A capacity is a room's, and in range")
+    func capacityIsChecked() throws {
+        let world = try world()
+        #expect(refusal { try world.put(room, .init(capacity: .some(0))) }?.parameter == "capacity")
+        #expect(refusal { try world.put(.group("g"), .init(capacity: .some(5))) }?.parameter == "capacity")
+    }
+
+    @Test("Above a room's pace low messages are left out first, then normal ones, high ones never; all are stored")
+    func pace() throws {
+        let world = try world()
+        try world.set { $0.manners.roomMessagesPerSecond = 10 }
+        let bob = Doors(world).device("bob")
+        bob.request(.subscribe([room]))
+        try send(20, .low, world)
+        #expect(try bob.messages.count == 6)
+        try send(20, .normal, world)
+        #expect(try bob.messages.count == 10)
+        try send(20, .high, world)
+        #expect(try bob.messages.count == 30)
+        #expect(try world.page(of: room, by: "bob").messages.count == 60)
+        world.clock.advance(by: 1)
+        try send(1, .low, world)
+        #expect(try bob.messages.count == 31)
+        #expect(try bob.messages.last?.attributes.priority == .low)
+    }
+
+    @Test("Who hears a room whose newest messages were left out is told once where it stands")
+    func heads() throws {
+        let world = try world()
+        try world.set { $0.manners.roomMessagesPerSecond = 1 }
+        let bob = Doors(world).device("bob")
+        bob.request(.subscribe([room]))
+        try send(50, .low, world)
+        world.engine.hub.announceMovedChannels()
+        world.engine.hub.announceMovedChannels()
+        let heads = try bob.events.compactMap { event -> Seq? in
+            if case .head(room, _, let seq, _, _, _) = event { seq } else { nil }
+        }
+        #expect(heads == [50])
+        try send(1, .high, world)
+        world.engine.hub.announceMovedChannels()
+        #expect(try bob.messages.last?.seq == 51)
+        #expect(try bob.events.count == 3)
+    }
+
+    @Test("A group streams everything, whatever the priority")
+    func groups() throws {
+        let world = try world()
+        try world.set { $0.manners.roomMessagesPerSecond = 1 }
+        try world.make(.group("g"), members: ["alice", "bob"])
+        let bob = Doors(world).device("bob")
+        for _ in 0..<20 {
+            var submission = world.submission()
+            submission.attributes.priority = .low
+            try world.send(submission, to: .group("g"), by: "alice")
+        }
+        #expect(try bob.messages.count == 20)
+    }
+
+    @Test("The sender's other devices get what is sent, in every kind of conversation, also what is not stored")
+    func otherDevices() throws {
+        let world = try world()
+        try world.set { $0.manners.roomMessagesPerSecond = 1 }
+        try world.make(.group("g"), members: ["alice", "bob"])
+        try world.make(.community("city"), members: ["alice", "bob"])
+        let doors = Doors(world)
+        let (phone, laptop) = (doors.device("alice", "phone"), doors.device("alice", "laptop"))
+        for device in [phone, laptop] { device.request(.subscribe([room])) }
+        let ids: [ConversationID] = [.group("g"), .direct("bob"), .community("city", channel: "default"), room, room]
+        let command = try MessageContent.command("play")
+        for id in ids {
+            phone.request(.send(id, world.submission("to \(id)")))
+            phone.request(.send(id, Submission(id: world.newID(), content: command)))
+        }
+        #expect(try laptop.texts == ids.map { "to \($0)" })
+        #expect(try phone.messages.isEmpty)
+        func transients(_ device: Device) throws -> [ConversationID] {
+            try device.events.compactMap { if case .transient(let message) = $0 { message.conversation } else { nil } }
+        }
+        // A channel's transient messages are for who hears it.
+        #expect(try transients(laptop) == ids.filter { $0.kind != .community })
+        #expect(try transients(phone) == [])
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import ScrollbackWords
+import Testing
+
+@Suite("Banned words")
+struct BannedWordsTests {
+    @Test(
+        "Words are found whole where spaces are set, anywhere where they are not; without case and width",
+        arguments: [
+            ("ass", "class", nil), ("ass", "an ASS!", "an ***!"), ("ass", "ass", "***"), ("ass", "ass-hat", "***-hat"),
+            ("ass", "ａｓｓ", "***"), ("ass", "a\u{200B}ss", "***"), ("ass", "passable", nil),
+            ("spam", "不要spam啊", "不要****啊"), ("坏话", "他说坏话了", "他说**了"), ("คำหยาบ", "นี่คำหยาบนะ", "นี่*****นะ"),
+            ("ﾊﾞｶ", "このバカ者", "この**者"), ("バカ", "このﾊﾞｶ者", "この**者"), ("ばか", "このは\u{3099}か者", "この**者"),
+            ("ass", "a\u{AD}s\u{FEFF}s and \u{200B}", "*** and \u{200B}"), ("μαλάκας", "ΜΑΛΆΚΑΣ", "*******"),
+            ("año", "ano", nil), ("ano", "año", nil), ("Straße", "STRASSE", nil),
+            ("two words", "with Two Words in it", "with *** ***** in it"), ("a", "a a ba ab a", "* * ba ab *"),
+            ("мат", "МАТ и мата", "*** и мата"), ("hi", "", nil), ("🖕", "so 🖕🏽 no", nil), ("🖕", "so🖕no", "so*no"),
+            ("c++", "I like C++.", "I like ***."), ("he", "she he her he", "she ** her **"),
+        ] as [(String, String, String?)])
+    func found(_ word: String, _ text: String, _ masked: String?) {
+        let words = BannedWords([word])
+        #expect(words.masked(text) == masked, "\(word) in \(text)")
+        #expect(words.occur(in: text) == (masked != nil), "\(word) in \(text)")
+    }
+
+    @Test("Many words are looked for at once, those inside of others too")
+    func many() {
+        let words = BannedWords(["he", "she", "his", "hers", "she said", "说坏", "坏话"])
+        #expect(words.masked("she said: his, hers, he, there") == "*** ****: ***, ****, **, there")
+        #expect(words.masked("说坏话") == "***")
+        #expect(BannedWords([]).isEmpty && BannedWords(["", "\u{200B}"]).isEmpty)
+    }
+
+    @Test("A long text with ten thousand words takes no time to speak of")
+    func cost() {
+        let words = BannedWords((0..<10_000).map { "word\($0)" })
+        let text = String(repeating: "wordwordword word9999x ", count: 5000)
+        let start = ContinuousClock.now
+        #expect(!words.occur(in: text))
+        #expect(words.occur(in: text + "word9999"))
+        #expect(ContinuousClock.now - start < .seconds(10))
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackSync
+import Testing
+
+@Suite("Typing")
+struct TypingTests {
+    private let group = ConversationID.group("g")
+    private let start = Date(timeIntervalSince1970: 1_795_255_200)
+
+    @Test("The server is told at once, every three seconds while it goes on, and once that it ended")
+    func own() {
+        var typing = OwnTyping()
+        var told: [Int] = []
+        for second in 0..<10 where typing.typed(in: group, now: start + Double(second)) { told.append(second) }
+        #expect(told == [0, 3, 6, 9])
+        #expect(typing.next == start + 9 + 5)
+        let quiet = [13.0, 14, 20].map { typing.tick(now: start + $0) }
+        #expect(quiet == [[], [group], []] && typing.next == nil)
+        let isToldAgain = typing.stopped(in: group)
+        #expect(!isToldAgain)
+    }
+
+    @Test("Who stops is said to have stopped once; a message needs no word of it")
+    func stopping() {
+        var typing = OwnTyping()
+        let told = [
+            typing.typed(in: group, now: start), typing.stopped(in: group), typing.stopped(in: group),
+            typing.typed(in: group, now: start + 1),
+        ]
+        #expect(told == [true, true, false, true])
+        typing.sent(to: group)
+        let isTold = typing.stopped(in: group)
+        #expect(!isTold)
+    }
+
+    @Test("Somebody types until they stop, are not heard of for six seconds, or their message comes")
+    func people() {
+        var people = TypingPeople()
+        func hear(_ user: UserID, _ isTyping: Bool, _ seconds: Double) -> Bool {
+            people.heard(user, in: group, isTyping: isTyping, now: start + seconds)
+        }
+        #expect([hear("bob", true, 0), hear("carol", true, 1), hear("bob", true, 3)] == [true, true, false])
+        #expect(people.users(in: group) == ["bob", "carol"])
+        let quiet = people.tick(now: start + 7)
+        #expect(quiet == [group] && people.users(in: group) == ["bob"])
+        #expect(people.next == start + 9)
+        let said = [people.said(by: "bob", in: group), people.said(by: "bob", in: group)]
+        #expect(said == [true, false] && people.next == nil)
+        #expect([hear("bob", true, 9), hear("bob", false, 9), hear("bob", false, 9)] == [true, true, false])
+        _ = hear("bob", true, 9)
+        let gone = people.disconnected()
+        #expect(gone == [group] && people.users(in: group) == [])
+    }
+}

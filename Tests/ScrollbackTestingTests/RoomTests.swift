@@ -1,0 +1,175 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import Synchronization
+import Testing
+
+@Suite("Rooms on a device")
+struct RoomTests {
+    private let room = ConversationID.room("lobby")
+
+    /// Somebody who looks at a room's newest messages.
+    private final class Watcher: Sendable {
+        let client: ChatClient
+        let timeline: Timeline
+        private let subscription: Conversation.Subscription
+        private let view = Mutex<Timeline.View?>(nil)
+        private let task = Mutex<Task<Void, Never>?>(nil)
+
+        init(_ client: ChatClient, in room: ConversationID) {
+            self.client = client
+            let conversation = client.conversation(room)
+            subscription = conversation.subscribe()
+            timeline = conversation.timeline(window: 50)
+            let task = Task { [self] in for await new in timeline.views { view.withLock { $0 = new } } }
+            self.task.withLock { $0 = task }
+        }
+
+        func stop() { task.withLock { $0 }?.cancel() }
+
+        var isLive: Bool {
+            get async {
+                for await state in subscription.states { return state == .live }
+                return false
+            }
+        }
+
+        var texts: [String] {
+            view.withLock { view in
+                (view?.items ?? []).compactMap { if case .message(let message) = $0 { message.text } else { nil } }
+            }
+        }
+
+        var gaps: Int {
+            view.withLock { view in
+                (view?.items ?? []).count { if case .gap = $0 { true } else { false } }
+            }
+        }
+    }
+
+    private func say(
+        _ text: String, _ priority: MessagePriority, in world: ChatWorld, by user: UserID = "host"
+    ) async throws {
+        var generator = SystemRandomNumberGenerator()
+        let submission = Submission(
+            id: MessageID(at: Date(), using: &generator), content: .text(text), attributes: .init(priority: priority))
+        _ = try await withCheckedContinuation { continuation in
+            world.engine.send(submission, to: room, by: Caller(user: user)) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    @Test(
+        "History 23: a room under load drops low messages; its devices note the holes and ask for nothing until somebody looks"
+    )
+    func underLoad() async throws {
+        let world = try ChatWorld(users: ["host"])
+        try await world.makeRoom("lobby")
+        try await world.set { $0.manners.roomMessagesPerSecond = 20 }
+        for number in 1...5 { try await say("before \(number)", .high, in: world) }
+        let users = (1...5).map { UserID(known: "fan\($0)") }
+        var watchers: [Watcher] = []
+        for user in users { watchers.append(Watcher(try await world.client(user), in: room)) }
+        for watcher in watchers {
+            #expect(try await eventually { await watcher.isLive && watcher.texts.count == 5 })
+        }
+        let calm = users.map { world.requests(of: $0) }
+        for number in 1...400 {
+            try await say("like \(number)", .low, in: world)
+            if number % 100 == 0 { try await say("host \(number)", .high, in: world) }
+        }
+        for watcher in watchers { #expect(try await eventually { watcher.texts.last == "host 400" }) }
+        // Whatever they would have asked for by themselves, they would have by now.
+        try await Task.sleep(for: .milliseconds(700))
+        for (user, before) in zip(users, calm) {
+            let asked = world.requests(of: user).filter { $0.value != before[$0.key] ?? 0 && $0.key != "users" }
+            #expect(asked == [:], "\(user)")
+        }
+        for watcher in watchers {
+            #expect(watcher.gaps > 0 && watcher.texts.filter { $0.hasPrefix("like") }.count < 200)
+            #expect(try await watcher.client.verifyIntegrity() == [])
+        }
+        // One of them goes there: what was left out is asked for, by that one alone.
+        let curious = watchers[0]
+        try await curious.timeline.jump(to: .seq(150))
+        #expect(
+            try await eventually {
+                curious.gaps == 0 && curious.texts.count >= 40 && curious.texts.contains { $0.hasPrefix("like 14") }
+            })
+        #expect(world.historyRequests(of: users[0]) > calm[0]["history"] ?? 0)
+        #expect(world.historyRequests(of: users[1]) == calm[1]["history"] ?? 0)
+        let all = try await curious.client.conversation(room).history(.latest, limit: 100)
+        #expect(all.messages.count == 100 && all.gap == nil && all.messages.first?.text == "host 400")
+        for watcher in watchers { watcher.stop() }
+        await world.close()
+    }
+
+    @Test("A device that reads too slowly is spared low messages, and told where the room stands once it has caught up")
+    func slow() async throws {
+        let world = try ChatWorld(users: ["host"])
+        try await world.makeRoom("lobby")
+        let watcher = Watcher(try await world.client("fan"), in: room)
+        #expect(try await eventually { await watcher.isLive })
+        try await say("first", .normal, in: world)
+        #expect(try await eventually { watcher.texts == ["first"] })
+        world.setSlow(true, "fan")
+        try await say("spared", .low, in: world)
+        try await say("second", .normal, in: world)
+        try await say("spared too", .low, in: world)
+        #expect(try await eventually { watcher.texts == ["first", "second"] && watcher.gaps == 1 })
+        let before = world.requests(of: "fan")
+        world.setSlow(false, "fan")
+        #expect(try await eventually { watcher.gaps == 2 })
+        try await say("third", .low, in: world)
+        #expect(try await eventually { watcher.texts == ["first", "second", "third"] })
+        #expect(world.requests(of: "fan") == before)
+        #expect(try await watcher.client.verifyIntegrity() == [])
+        watcher.stop()
+        await world.close()
+    }
+
+    @Test("A full room says so, and lets in who waits once somebody goes")
+    func full() async throws {
+        let world = try ChatWorld()
+        try await world.makeRoom("lobby", capacity: 1)
+        let (alice, bob) = (try await world.client("alice"), try await world.client("bob"))
+        var first: Conversation.Subscription? = alice.conversation(room).subscribe()
+        for await state in try #require(first).states where state == .live { break }
+        let second = bob.conversation(room).subscribe()
+        for await state in second.states {
+            guard case .refused(let error) = state else { continue }
+            #expect(error.code == .roomFull)
+            break
+        }
+        first = nil
+        // It asks again after ten seconds or so.
+        world.advance(by: 60)
+        #expect(
+            try await {
+                for _ in 0..<40 {
+                    for await state in second.states {
+                        if state == .live { return true }
+                        break
+                    }
+                    try await Task.sleep(for: .milliseconds(500))
+                }
+                return false
+            }())
+        await world.close()
+    }
+
+    @Test("History of a room is there for who is not in it, and reading it does not enter it")
+    func historyOutside() async throws {
+        let world = try ChatWorld(users: ["host"])
+        try await world.makeRoom("lobby", capacity: 1)
+        for number in 1...3 { try await say("\(number)", .normal, in: world) }
+        let alice = try await world.client("alice")
+        #expect(try await alice.conversation(room).history().messages.count == 3)
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(world.requests(of: "alice")["subscribe"] == nil)
+        #expect(try world.engine.store.read { try $0.memberships(of: "alice") } == [])
+        await world.close()
+    }
+}
