@@ -3,6 +3,12 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
+struct Poll: CustomContent {
+    static let type: MessageType = "com.example.poll"
+    var text: String  // what apps show that know no polls
+    var choices: [String]
+}
+
 /// The articles on sending, and on changing what was sent.
 @Suite("Examples: sending and changing")
 struct SendingSnippets {
@@ -43,16 +49,65 @@ struct SendingSnippets {
         }
     }
 
-    func custom(chat: Conversation) async throws -> Message {
-        let poll = try MessageContent(
-            type: MessageType("com.example.poll"), json: RawJSON(#"{"question": "tea or coffee?"}"#))
-        return try await chat.send(poll, metadata: RawJSON(#"{"round": 2}"#), customType: "poll").delivered()
+    func contents(chat: Conversation, message: Message) async throws {
+        try await chat.send(.text("high water at 07:10"))
+        try await chat.send(.reference("is that summer time?", to: message))
+        try await chat.send(.location(.init(latitude: 54.33, longitude: 10.15, name: "Kiel")))
+        try await chat.send(.command("typing", data: RawJSON(#"{"on": true}"#)))  // is not stored
+    }
+
+    func custom(chat: Conversation) async throws {
+        try await chat.send(.custom(Poll(text: "tea or coffee?", choices: ["tea", "coffee"])))
+    }
+
+    func read(message: Message, show: Show<String>) throws {
+        if let poll = try message.content?.custom(Poll.self) {
+            show("\(poll.text) \(poll.choices.joined(separator: ", "))")
+        } else if let quote = message.content?.quote {
+            show("\(quote.sender) said: \(quote.content.text ?? "")")
+        } else if let place = message.content?.location {
+            show("\(place.latitude), \(place.longitude)")
+        } else {
+            show(message.text ?? "a message of type \(message.type)")
+        }
+    }
+
+    func accompany(chat: Conversation) async throws -> Message {
+        let sending = try await chat.send(
+            .text("high water at 07:10"), metadata: RawJSON(#"{"station": 7}"#), customType: "tide",
+            push: PushOptions(title: "Tides", text: "There is news from the harbour"))
+        return try await sending.delivered()
+    }
+
+    func keep(chat: Conversation, id: MessageID) async throws -> RawJSON? {
+        try await chat.setLocalExtension(RawJSON(#"{"isStarred": true}"#), of: id)
+        return try await chat.localExtension(of: id)
+    }
+
+    func mentions(chat: Conversation, show: Show<String>) async throws {
+        for try await message in try await chat.unreadMentions() {
+            show("\(message.sender): \(message.text ?? "")")
+        }
+    }
+
+    func pace(configuration: inout ChatClient.Configuration) {
+        configuration.pace = SendPace(perSecond: 1, burst: 10, excess: .fails)
+    }
+
+    func draft(chat: Conversation, replyTo: MessageID, show: Show<String>) async throws {
+        try await chat.setDraft(Draft("see you at", replyTo: replyTo))
+        if let draft = try await chat.draft() { show(draft.text) }
+    }
+
+    func sendDraft(chat: Conversation) async throws {
+        if let draft = try await chat.draft() {
+            try await chat.send(.text(draft.text), mentioning: draft.mentions, replyingTo: draft.replyTo)
+            try await chat.setDraft(nil)
+        }
     }
 
     func quiet(chat: Conversation) async throws {
         try await chat.send(.text("build 7 is done"), traits: .init(countsUnread: false))
-        let knock = try MessageContent.command("knock")
-        try await chat.send(knock)  // reaches whoever is connected now, and is not stored
     }
 
     func hear(client: ChatClient, show: Show<String>) async {
@@ -135,12 +190,43 @@ struct SendingSnippets {
         let (events, shown) = AsyncStream.makeStream(of: String.self)
         let listening = Task { await hear(client: stage.bob) { shown.yield($0) } }
         for await state in stage.bob.connection where state == .online { break }
-        #expect(try await custom(chat: stage.chat).content?.json.text == #"{"question": "tea or coffee?"}"#)
         try await quiet(chat: stage.chat)
-        for await event in events where event == #"heard: {"do": "knock"}"# { break }
-        #expect(try await eventually { try await stage.bobsChat.recent()?.unread == 1 })
+        await stage.alice.flushed()
+        try await contents(chat: stage.chat, message: try #require(try await stage.messages().first))
+        try await custom(chat: stage.chat)
+        for await event in events where event == #"heard: {"name":"typing","data":{"on": true}}"# { break }
+        await stage.alice.flushed()
+        var told: [String] = []
+        for message in try await stage.messages() { try read(message: message) { told.append($0) } }
+        #expect(
+            told == [
+                "build 7 is done", "high water at 07:10", "alice said: build 7 is done", "54.33, 10.15",
+                "tea or coffee? tea, coffee",
+            ])
+        #expect(try await eventually { try await stage.bobsChat.recent()?.unread == 4 })
         await stage.world.close()
         await listening.value
+    }
+
+    @Test("What goes with a message, and what stays here")
+    func accompanies() async throws {
+        let stage = try await Stage(saying: 1)
+        let message = try await accompany(chat: stage.chat)
+        #expect(message.attributes.customType == "tide")
+        #expect(try await keep(chat: stage.chat, id: message.id)?.text == #"{"isStarred": true}"#)
+        _ = try await stage.bobsChat.send(.text("@alice"), mentioning: .users(["alice"])).delivered()
+        _ = try await stage.messages()
+        var told: [String] = []
+        #expect(try await eventually { try await stage.chat.recent()?.mentions == 1 })
+        try await mentions(chat: stage.chat) { told.append($0) }
+        #expect(told == ["bob: @alice"])
+        try await draft(chat: stage.chat, replyTo: message.id) { told.append($0) }
+        try await sendDraft(chat: stage.chat)
+        await stage.alice.flushed()
+        let last = try #require(try await stage.messages().last)
+        #expect(last.text == told.last && last.attributes.replyTo == message.id)
+        #expect(try await stage.chat.draft() == nil)
+        await stage.world.close()
     }
 
     @Test("What was sent is changed, and what others said is out of sight")

@@ -7,7 +7,7 @@ import Testing
 @Suite("Examples: getting started")
 struct StartingSnippets {
     // swift-format-ignore: NeverForceUnwrap
-    func readme(folder: URL, show: Show<[Timeline.Item]>) async throws {
+    func readme(folder: URL, photo: URL, show: Show<[Timeline.Item]>) async throws {
         let client = try await ChatClient.open(
             .init(server: URL(string: "http://127.0.0.1:8080")!, user: "alice", store: .directory(folder)) {
                 try await backend.chatToken()  // what `scrollback token alice` prints
@@ -16,6 +16,7 @@ struct StartingSnippets {
 
         let chat = client.conversation(.group("swift"))
         try await chat.send(.text("hello"))  // safe on this device; the rest happens by itself
+        try await chat.send(.image(.file(photo)))  // upright, smaller, uploaded when it can be
 
         for await view in chat.timeline(at: .firstUnread).views {
             show(view.items)  // messages, what is still being sent, and gaps, which fill themselves

@@ -35,6 +35,19 @@ func lostAnswer() async throws {
     await world.close()
 }
 
+@Test("A file arrives")
+func fileArrives() async throws {
+    let world = try ChatWorld()
+    let tides = Data("07:10, 19:32".utf8)
+    let alice = try await world.client("alice")
+    let bob = try await world.client("bob")
+    let message = try await alice.conversation(.direct("bob")).send(.file(.data(tides, name: "tides.txt"))).delivered()
+
+    let copy = try await bob.media.file(for: try #require(message.content?.media))
+    #expect(try Data(contentsOf: copy) == tides)
+    await world.close()
+}
+
 @Test("Two devices of one user show the same count")
 func twoDevices() async throws {
     let world = try ChatWorld()
@@ -62,6 +75,10 @@ struct WorldSnippets {
 
         let second = try await world.client("alice", store: .directory(folder))
         return try await second.conversation(.direct("bob")).sending(id).delivered()
+    }
+
+    func paced(world: ChatWorld) async throws -> ChatClient {
+        try await world.client("alice", pace: .init(excess: .fails))
     }
 
     @Test("What was queued is sent by the next client over the same folder")

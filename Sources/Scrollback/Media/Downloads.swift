@@ -36,15 +36,21 @@ final class Downloads: Sendable {
         return try await task.value.get()
     }
 
-    func progress(of key: String) -> AsyncStream<Double> {
-        let source = state.withLock { state in
-            let source = state.progress[key] ?? StateSource<Double>(0)
-            state.progress[key] = source
-            return source
-        }
-        return AsyncStream { continuation in
-            let task = Task {
-                for await fraction in source.sequence { continuation.yield(fraction) }
+    /// From now until it is there whole, or could not be fetched; at once where it is there already.
+    func progress(of key: String, _ core: ClientCore) -> AsyncStream<Double> {
+        AsyncStream { continuation in
+            let task = Task { [self] in
+                if let here = try? await known(key, core), here.isFileURL {
+                    continuation.yield(1)
+                } else {
+                    let source = state.withLock { state -> StateSource<Double>? in
+                        if state.hasEnded { return nil }
+                        let source = state.progress[key] ?? StateSource<Double>(0)
+                        state.progress[key] = source
+                        return source
+                    }
+                    if let source { for await fraction in source.sequence { continuation.yield(fraction) } }
+                }
                 continuation.finish()
             }
             continuation.onTermination = { _ in task.cancel() }

@@ -21,7 +21,7 @@ public struct MediaAttachment: Sendable {
         case gif, file
         case voice(duration: TimeInterval)
         case video(duration: TimeInterval?, pixels: Media.Size?, poster: Data?)
-        case custom(MessageContent)
+        case custom(MessageContent, MessageTraits)
     }
 
     var kind: Kind
@@ -82,6 +82,6 @@ public struct MediaAttachment: Sendable {
     public static func custom<Content: CustomContent>(
         _ content: Content, files: [Source]
     ) throws(ChatError) -> MediaAttachment {
-        MediaAttachment(kind: .custom(try .custom(content)), sources: files)
+        MediaAttachment(kind: .custom(try .custom(content), Content.traits), sources: files)
     }
 }

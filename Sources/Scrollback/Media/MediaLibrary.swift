@@ -33,21 +33,24 @@ public struct MediaLibrary: Sendable {
     ///
     /// It fetches nothing by itself.
     public func progress(of media: Media) -> AsyncStream<Double> {
-        core.downloads.progress(of: media.key)
+        core.downloads.progress(of: media.key, core)
     }
 
     /// A link to a file of the server that is good for a while, for whatever can't send a token: a web view, a player.
     ///
     /// - Parameters:
     ///   - media: a file that lies on the chat server; of any other its own URL is returned.
+    ///   - thumbnail: whether the small picture that goes with it is meant.
     ///   - seconds: how long it is good, 1...604,800; an hour by default.
     /// - Throws: `unknown-media`; `unreachable`; `invalid-parameter`.
-    public func link(to media: Media, expiresIn seconds: Int? = nil) async throws(ChatError) -> URL {
+    public func link(
+        to media: Media, thumbnail: Bool = false, expiresIn seconds: Int? = nil
+    ) async throws(ChatError) -> URL {
         switch media.source {
         case .remote(let url): return url
         case .hosted(let id):
             return try await core.withToken { (token) throws(ChatError) in
-                try await core.media.link(to: id, thumbnail: false, expiresIn: seconds, token: token)
+                try await core.media.link(to: id, thumbnail: thumbnail, expiresIn: seconds, token: token)
             }
         }
     }

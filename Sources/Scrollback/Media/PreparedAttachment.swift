@@ -42,7 +42,7 @@ actor AttachmentWorkshop {
         case .video(let duration, let pixels, let poster):
             if let duration { try Self.check(duration) }
             return try await video(attachment.sources[0], duration, pixels, poster)
-        case .custom(let content): return try custom(content, attachment.sources)
+        case .custom(let content, _): return try custom(content, attachment.sources)
         }
     }
 

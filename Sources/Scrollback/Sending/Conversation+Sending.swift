@@ -56,10 +56,35 @@ extension Conversation {
         metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil, push: PushOptions? = nil,
         traits: MessageTraits = .init(), priority: MessagePriority = .normal
     ) async throws(ChatError) -> Sending {
-        let attributes = MessageAttributes(
+        var attributes = MessageAttributes(
             mentions: mentions, metadata: metadata, extra: extra, customType: customType, push: try push?.json(),
             replyTo: replyTo, traits: traits, priority: priority)
+        if case .custom(_, let own) = attachment.kind { attributes.traits = own.less(traits) }
         return try await send(try await core.workshop.prepare(attachment), attributes)
+    }
+
+    /// Sends an application's own content, with the traits of its type.
+    ///
+    /// - Parameters:
+    ///   - content: what it says.
+    ///   - mentions: whom it calls by name.
+    ///   - replyTo: the message it answers.
+    ///   - metadata: the application's own object, which travels with it.
+    ///   - extra: any JSON of the application, which travels with it.
+    ///   - customType: a free name to filter by.
+    ///   - push: what a push about it should say.
+    ///   - traits: what is switched off for this one message.
+    ///   - priority: whether a room streams it when there is more than it can; elsewhere it says nothing.
+    /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
+    @discardableResult
+    public func send<Content: CustomContent>(
+        _ content: Content, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
+        metadata: RawJSON? = nil, extra: RawJSON? = nil, customType: String? = nil, push: PushOptions? = nil,
+        traits: MessageTraits = .init(), priority: MessagePriority = .normal
+    ) async throws(ChatError) -> Sending {
+        try await send(
+            .custom(content), mentioning: mentions, replyingTo: replyTo, metadata: metadata, extra: extra,
+            customType: customType, push: push, traits: Content.traits.less(traits), priority: priority)
     }
 
     /// A message that is being sent, found again after a restart; one that was sent long ago is done at once.

@@ -15,6 +15,8 @@ public protocol CustomContent: Codable, Sendable {
     /// The type's name, `app:` prefixed or reverse-DNS, such as `com.example.poll`.
     static var type: MessageType { get }
     /// What messages of the type do besides being read; by default all that a text does.
+    ///
+    /// It holds where a value of the type is sent as it is, and with files.
     static var traits: MessageTraits { get }
 }
 

@@ -37,6 +37,7 @@ extension MessageContent {
 }
 
 extension Location {
+    private static let longestName = 1024
     fileprivate static let latitudes = -90.0...90
     fileprivate static let longitudes = -180.0...180
 
@@ -50,7 +51,13 @@ extension Location {
             switch member {
             case "latitude": latitude = try value.degrees(Self.latitudes)
             case "longitude": longitude = try value.degrees(Self.longitudes)
-            case "name": name = try value.string()
+            case "name":
+                let text = try value.string()
+                guard text.utf8.count <= Self.longestName else {
+                    throw .invalidParameter(
+                        "name", "of a location must be at most \(Self.longestName) bytes", limit: Self.longestName)
+                }
+                name = text
             default: try value.skip()
             }
         }

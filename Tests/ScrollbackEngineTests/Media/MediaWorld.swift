@@ -39,13 +39,3 @@ extension World {
         }
     }
 }
-
-/// What an asynchronous call is refused with.
-func refused(_ body: () async throws -> Void) async -> ChatError? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return error as? ChatError
-    }
-}
