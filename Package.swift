@@ -190,7 +190,8 @@ let package = Package(
         // An app for the tests to kill; no product has it.
         .target(name: "OfflineWeek", dependencies: ["Scrollback"], path: "Tests/OfflineWeek", swiftSettings: strict),
         .executableTarget(
-            name: "offline-app", dependencies: ["OfflineWeek", "Scrollback", "ScrollbackSync"], path: "Tests/OfflineApp",
+            name: "offline-app", dependencies: ["OfflineWeek", "Scrollback", "ScrollbackSync"],
+            path: "Tests/OfflineApp",
             swiftSettings: strict),
         // The real program, real sockets, the real SDK.
         .testTarget(
@@ -223,7 +224,8 @@ let package = Package(
         .testTarget(
             name: "ScrollbackTestingTests",
             dependencies: [
-                "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite",
+                "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
+                "ScrollbackSQLite",
                 "ScrollbackTesting",
             ],
             swiftSettings: strict),

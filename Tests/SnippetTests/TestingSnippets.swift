@@ -78,7 +78,7 @@ struct WorldSnippets {
     }
 
     func paced(world: ChatWorld) async throws -> ChatClient {
-        try await world.client("alice", pace: .init(excess: .fails))
+        try await world.client("alice") { $0.pace = .init(excess: .fails) }
     }
 
     @Test("What was queued is sent by the next client over the same folder")

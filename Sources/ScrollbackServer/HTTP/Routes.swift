@@ -20,7 +20,8 @@ struct Route: Sendable {
 
     /// Every operation there is.
     static let all: [Route] =
-        people + blocks + conversations + members + messages + changes + actions + history + uploads + media + operations
+        people + blocks + conversations + members + messages + changes + actions + history + uploads + media
+        + operations
 }
 
 /// What there is over HTTP, and the document that says so.

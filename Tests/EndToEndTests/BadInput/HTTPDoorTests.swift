@@ -98,7 +98,7 @@ import Testing
     private func pad(_ count: Int) -> String { String(repeating: "x", count: count) }
 
     @Test func `A body of exactly the largest size is taken`() async throws {
-        let head = #"{"id":"\#(id)","type":"command","content":{},"future":""#
+        let head = #"{"id":"\#(id)","type":"command","content":{"name":"knock"},"future":""#
         let body = head + pad(524_288 - head.utf8.count - 2) + #""}"#
         #expect(body.utf8.count == 524_288)
         let answer = try await world.alice.call("POST", "/v1/conversations/group:crew/messages", body)

@@ -18,7 +18,8 @@ struct LargeFileTests {
         var generator = SeededGenerator("a large file")
         let server = try await RunningServer.start()
         let line = try await TestLine(to: server)
-        let made = try await server.admin().call("PUT", "/v1/conversations/group:large", #"{"members":["alice","bob"]}"#)
+        let made = try await server.admin().call(
+            "PUT", "/v1/conversations/group:large", #"{"members":["alice","bob"]}"#)
         try #require(made.status == 201)
         let file = server.folder.appending(component: "film.bin")
         try Self.fill(file, size, &generator)
@@ -26,49 +27,39 @@ struct LargeFileTests {
 
         // Up: one run of the command line, which goes on by itself.
         let to = ["--server", line.url.absoluteString, "--data", server.data.path]
+        line.cut(up: Self.places(cuts, size, &generator))
         let upload = try RunningServer.run(
             ["send", "group:large", "--file", file.path, "--as", "alice"] + to, name: "send", folder: server.folder)
-        var (cutsUp, uploadMemory) = (0, 0)
-        var mark = 0
+        var uploadMemory = 0
         while upload.end == nil {
             uploadMemory = max(uploadMemory, Self.memory(upload.pid, "VmHWM") ?? 0)
-            if cutsUp < cuts, line.carriedUp > mark {
-                if mark > 0 {
-                    line.cut()
-                    cutsUp += 1
-                }
-                mark = line.carriedUp + Int.random(in: size / 40...size / cuts - size / 40, using: &generator)
-            }
             try await Task.sleep(for: .milliseconds(2))
         }
         #expect(upload.end == 0, "\(upload.errorText)")
         let wasted = line.carriedUp - size
-        #expect(cutsUp == cuts)
+        #expect(line.cuts == cuts)
         #expect(wasted <= cuts * Self.piece + (1 << 20), "more than a piece a cut was sent again")
 
         // Down: run again after every cut, over the same store.
         let copy = server.folder.appending(component: "copy.bin")
         let store = server.folder.appending(component: "phone").path
         let carriedBefore = line.carried
-        var (cutsDown, downloadMemory, code) = (0, 0, Int32(1))
+        line.cut(down: Self.places(cuts, size, &generator))
+        var (runs, downloadMemory, code) = (0, 0, Int32(1))
         while code != 0 {
+            let cutsBefore = line.cuts
             let download = try RunningServer.run(
                 ["download", "group:large", "seq:1", "--as", "bob", "--output", copy.path, "--store", store] + to,
-                name: "download-\(cutsDown)", folder: server.folder)
-            let mark = line.carried + Int.random(in: size / 40...size / cuts - size / 40, using: &generator)
-            var isCut = false
+                name: "download-\(runs)", folder: server.folder)
+            runs += 1
             while download.end == nil {
                 downloadMemory = max(downloadMemory, Self.memory(download.pid, "VmHWM") ?? 0)
-                if cutsDown < cuts, !isCut, line.carried > mark {
-                    line.cut()
-                    isCut = true
-                    cutsDown += 1
-                }
                 try await Task.sleep(for: .milliseconds(2))
             }
             code = download.end ?? 1
-            try #require(code == 0 || isCut, "\(download.errorText)")
+            try #require(code == 0 || line.cuts > cutsBefore, "\(download.errorText)")
         }
+        #expect(line.cuts == 2 * cuts)
         let wastedDown = line.carried - carriedBefore - size
         #expect(wastedDown <= cuts * Self.piece + (1 << 20), "more than a piece a cut was fetched again")
         #expect(FileManager.default.contentsEqual(atPath: file.path, andPath: copy.path))
@@ -76,12 +67,18 @@ struct LargeFileTests {
         let serverMemory = try #require(Self.memory(server.pid, "VmHWM"))
         print(
             """
-            \(size >> 20) MiB up with \(cutsUp) cuts, \(wasted >> 10) KiB more than the file, and down with \(cutsDown), \
+            \(size >> 20) MiB up with \(cuts) cuts, \(wasted >> 10) KiB more than the file, and down with \(cuts), \
             \(wastedDown >> 10) KiB more; at most \(uploadMemory >> 10) MiB in the sender, \(downloadMemory >> 10) MiB \
             in the receiver, \(serverMemory >> 10) MiB in the server (\(memoryBefore >> 10) before)
             """)
         #expect(serverMemory - memoryBefore < 48 << 10, "the server held the file in memory")
         #expect(max(uploadMemory, downloadMemory) < 160 << 10, "a client held the file in memory")
+    }
+
+    /// Where the line is cut: one place in each part of the file.
+    private static func places(_ count: Int, _ size: Int, _ generator: inout SeededGenerator) -> [Int] {
+        let part = size / count
+        return (0..<count).map { $0 * part + Int.random(in: part / 8...part * 7 / 8, using: &generator) }
     }
 
     /// In KiB, by the kernel's books.

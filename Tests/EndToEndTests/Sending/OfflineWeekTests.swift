@@ -79,7 +79,9 @@ struct OfflineWeekTests {
             }
         }
         line.set(.full)
-        print("sent in \(ContinuousClock.now - start): app killed \(kills) times, line cut \(cuts), server killed \(restarts)")
+        print(
+            "sent in \(ContinuousClock.now - start): app killed \(kills) times, line cut \(cuts), server killed \(restarts)"
+        )
         try await check(week, count, server)
     }
 

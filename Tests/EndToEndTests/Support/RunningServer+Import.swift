@@ -19,8 +19,9 @@ extension RunningServer {
         return (imported, skipped)
     }
 
-    private func importCommand(_ log: ChatLog, _ options: [String]) -> [String] {
-        ["import", log.file.path, "--data", data.path, "--server", url.absoluteString, "--json"] + options
+    private func importCommand(_ log: ChatLog, _ options: [String], over line: TestLine? = nil) -> [String] {
+        let server = (line?.url ?? url).absoluteString
+        return ["import", log.file.path, "--data", data.path, "--server", server, "--json"] + options
     }
 
     /// Imports a chat log and kills the import, then the server under it, again and again, at random moments, before it
@@ -37,8 +38,11 @@ extension RunningServer {
             let share = max(1, commits / (kills + 1))
             let target = attempt * share + Int.random(in: 1...share, using: &generator)
             let pause = generator.milliseconds(0...20)
+            // Slow answers: an import that is through before it is looked at can't be killed.
+            let line = try await TestLine(to: self, speed: .bytesPerSecond(4000))
             let before = try await metric("scrollback_commit_seconds_count")
-            let importing = try Self.run(importCommand(log, options), name: "import-\(attempt)", folder: folder)
+            let importing = try Self.run(
+                importCommand(log, options, over: line), name: "import-\(attempt)", folder: folder)
             try await eventually("the import makes \(target) commits", within: 600) { () -> Bool? in
                 try #require(importing.end == nil, "too soon: \(importing.outputText)\(importing.errorText)")
                 return try await self.metric("scrollback_commit_seconds_count") - before >= target ? true : nil

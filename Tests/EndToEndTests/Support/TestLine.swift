@@ -20,6 +20,20 @@ final class TestLine: Sendable {
     private final class SharedState: Sendable {
         let value: Mutex<State>
         init(_ speed: Speed) { value = Mutex(State(speed: speed)) }
+
+        /// Counts, and cuts where it was said to.
+        func carried(_ bytes: Int, isUp: Bool) {
+            let pairs = value.withLock { state -> [Pair] in
+                if isUp { state.carriedUp += bytes } else { state.carried += bytes }
+                let (count, cuts) = isUp ? (state.carriedUp, state.cutsUpAt) : (state.carried, state.cutsDownAt)
+                guard let next = cuts.first, count >= next else { return [] }
+                if isUp { state.cutsUpAt.removeFirst() } else { state.cutsDownAt.removeFirst() }
+                state.cuts += 1
+                defer { state.pairs = [:] }
+                return Array(state.pairs.values)
+            }
+            for pair in pairs { pair.close() }
+        }
     }
 
     private struct State {
@@ -28,6 +42,9 @@ final class TestLine: Sendable {
         var connections = 0
         var carried = 0
         var carriedUp = 0
+        var cutsUpAt: [Int] = []
+        var cutsDownAt: [Int] = []
+        var cuts = 0
     }
 
     init(to server: RunningServer, speed: Speed = .full) async throws {
@@ -56,6 +73,17 @@ final class TestLine: Sendable {
     /// How many bytes of the clients' it has carried.
     var carriedUp: Int { state.value.withLock { $0.carriedUp } }
 
+    /// How often it was cut because it had carried so much.
+    var cuts: Int { state.value.withLock { $0.cuts } }
+
+    /// Cuts it each time it has carried so many bytes of the clients', or of the server's, from now on.
+    func cut(up: [Int] = [], down: [Int] = []) {
+        state.value.withLock { state in
+            state.cutsUpAt = up.map { state.carriedUp + $0 }
+            state.cutsDownAt = down.map { state.carried + $0 }
+        }
+    }
+
     /// Changes how fast it is, for open connections as well.
     func set(_ speed: Speed) {
         let pairs = state.value.withLock { state in
@@ -82,13 +110,13 @@ final class TestLine: Sendable {
             .channelInitializer { server in
                 server.eventLoop.makeCompletedFuture {
                     try server.pipeline.syncOperations.addHandler(
-                        Forwarder(to: client) { bytes in state.value.withLock { $0.carried += bytes } })
+                        Forwarder(to: client) { bytes in state.carried(bytes, isUp: false) })
                 }
             }
             .connect(host: "127.0.0.1", port: port)
             .flatMapThrowing { server in
                 try client.pipeline.syncOperations.addHandler(
-                    Forwarder(to: server) { bytes in state.value.withLock { $0.carriedUp += bytes } })
+                    Forwarder(to: server) { bytes in state.carried(bytes, isUp: true) })
                 // It is not read before this is done: then it is registered.
                 let pair = Pair(client: client, server: server)
                 let speed = state.value.withLock { state in
