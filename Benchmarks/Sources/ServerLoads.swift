@@ -45,19 +45,38 @@ struct Send: AsyncParsableCommand {
     func run() async throws {
         let server = try ServerProcess()
         defer { server.stop() }
+        let load = try await SendLoad(server, senders: senders)
+        let cpu = server.cpuSeconds
+        let (sample, elapsed) = await load.run(duration)
+        let used = server.cpuSeconds - cpu
+        report(
+            "durable send, \(senders) senders",
+            String(
+                format: "%.0f/s  %@  (budget 5,900/s, p99 20 ms)  server CPU %.3f s per 1,000, delivered %d of %d",
+                Double(sample.count) / elapsed, sample.summary, used / Double(sample.count) * 1000,
+                load.delivered.count, sample.count))
+    }
+}
+
+/// Senders with one message in flight each, to direct conversations.
+struct SendLoad {
+    let delivered = Deliveries()
+    private var clients: [LoadClient] = []
+
+    init(_ server: ServerProcess, senders: Int) async throws {
         let tokens = try await Tokens(server.directory)
         // As in the peers' run: pairs, where the other side listens.
-        let delivered = Deliveries()
-        var clients: [LoadClient] = []
         for number in 0..<senders {
             clients.append(
                 try await LoadClient(server.address, token: tokens.token(user(number)), device: "sender"))
             _ = try await LoadClient(server.address, token: tokens.token(user(number + 1000)), device: "receiver") {
-                _ in
+                [delivered] _ in
                 delivered.add()
             }
         }
-        let cpu = server.cpuSeconds
+    }
+
+    func run(_ duration: Double) async -> (sample: Sample, elapsed: Double) {
         let start = now()
         let end = start + duration
         let sample = await withTaskGroup(of: Sample.self) { group in
@@ -80,14 +99,7 @@ struct Send: AsyncParsableCommand {
             for await sample in group { all.add(sample) }
             return all
         }
-        let elapsed = now() - start
-        let used = server.cpuSeconds - cpu
-        report(
-            "durable send, \(senders) senders",
-            String(
-                format: "%.0f/s  %@  (budget 5,900/s, p99 20 ms)  server CPU %.3f s per 1,000, delivered %d of %d",
-                Double(sample.count) / elapsed, sample.summary, used / Double(sample.count) * 1000,
-                delivered.count, sample.count))
+        return (sample, now() - start)
     }
 }
 

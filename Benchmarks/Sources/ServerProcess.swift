@@ -31,9 +31,13 @@ final class ServerProcess {
         address = url
     }
 
+    var processIdentifier: Int32 { process.processIdentifier }
+
     /// Seconds of CPU the server has used so far.
-    var cpuSeconds: Double {
-        guard let text = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8),
+    var cpuSeconds: Double { Self.cpuSeconds(of: processIdentifier) }
+
+    static func cpuSeconds(of process: Int32) -> Double {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
         else { return 0 }
         let fields = text[text.index(after: end)...].split(separator: " ")

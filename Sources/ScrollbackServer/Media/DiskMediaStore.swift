@@ -79,6 +79,14 @@ final class DiskMediaStore: MediaStore {
     }
 }
 
+/// Lets every other thread go first: messages don't wait for the hashing and copying of files.
+private func giveWay() {
+    #if os(Linux)
+        // Priorities are threads' own here; this one's is changed once, and again to no effect.
+        setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
+    #endif
+}
+
 extension NIOThreadPool {
     /// Runs what waits for the disk.
     func blocking<Answer: Sendable>(
@@ -90,6 +98,7 @@ extension NIOThreadPool {
                     return continuation.resume(
                         returning: .failure(ChatError(.shuttingDown, "the server is shutting down")))
                 }
+                giveWay()
                 continuation.resume(returning: Result { () throws(ChatError) in try body() })
             }
         }

@@ -30,8 +30,7 @@ final class DiskUpload: UploadFile {
             throw DurableFile.failure("\(file.path) can't be opened")
         }
         state = Mutex(State(descriptor: descriptor, hasher: offset == 0 ? BlobHasher() : nil))
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, Int64(status.st_size) >= offset else { throw Self.lost }
+        guard lseek(descriptor, 0, SEEK_END) >= off_t(offset) else { throw Self.lost }
         // What lies behind was not synced: the row says how much is on disk, not the file.
         guard ftruncate(descriptor, off_t(offset)) == 0, lseek(descriptor, off_t(offset), SEEK_SET) == offset else {
             throw DurableFile.failure("\(file.path) can't be written")
@@ -97,12 +96,11 @@ final class DiskUpload: UploadFile {
 
     func keep(as blob: BlobID) async throws(ChatError) {
         try await threads.blocking { [self] () throws(ChatError) in
-            var status = stat()
-            guard fstat(state.withLock { $0.descriptor }, &status) == 0 else {
-                throw DurableFile.failure("\(file.path) can't be read")
-            }
+            // Where it is written next is its end.
+            let size = lseek(state.withLock { $0.descriptor }, 0, SEEK_END)
+            guard size >= 0 else { throw DurableFile.failure("\(file.path) can't be read") }
             // Of another length it was damaged: these bytes are right.
-            guard directory.size(of: blob) != Int64(status.st_size) else { return }
+            guard directory.size(of: blob) != Int64(size) else { return }
             let isNew = try directory.makeFolder(directory.folder(of: blob))
             let target = directory.url(of: blob)
             unlink(target.path)
@@ -134,8 +132,7 @@ final class DiskBlob: BlobFile {
             guard errno == ENOENT else { throw DurableFile.failure("\(file.path) can't be opened") }
             throw ChatError(.unknownMedia, "the file's bytes are not there any more")
         }
-        var status = stat()
-        size = fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+        size = max(0, Int64(lseek(descriptor, 0, SEEK_END)))
     }
 
     deinit { Foundation.close(descriptor) }

@@ -1,0 +1,188 @@
+import ArgumentParser
+import Foundation
+
+/// Where the same files are sent to and taken from by the same client.
+private struct FileServer: Sendable {
+    var name: String
+    let address: URL
+    let headers: [String]
+    let large: String
+    let small: String
+    let cpuSeconds: @Sendable () -> Double
+    /// How a file with a name is uploaded.
+    let upload: @Sendable (String) -> (method: String, path: String)
+    /// Puts on disk what was uploaded, where the server doesn't.
+    var sync: (@Sendable (_ name: String) throws -> Void)?
+    /// Whether only what it receives is measured.
+    var onlyReceives = false
+}
+
+/// What is done with the files.
+enum FileWork: CaseIterable {
+    case largeDown, smallDown, largeUp, smallUp
+
+    static let largeBytes = 100 << 20
+    static let smallBytes = 100 << 10
+
+    var isLarge: Bool { self == .largeDown || self == .largeUp }
+    var isUp: Bool { self == .largeUp || self == .smallUp }
+    var size: Int { isLarge ? Self.largeBytes : Self.smallBytes }
+    var title: String {
+        "\(isUp ? "upload" : "download") of \(isLarge ? "100 MiB, one by one" : "100 KiB, 8 connections")"
+    }
+}
+
+/// What one server did of one kind of work, a rate a round.
+private struct FileFigures {
+    /// MiB or files a second.
+    var rates: [Double] = []
+    var durations = Sample()
+    var cpuSeconds = 0.0
+    var bytes = 0.0
+
+    var best: Double { rates.max() ?? 0 }
+    var median: Double { rates.sorted()[rates.count / 2] }
+
+    func summary(_ work: FileWork) -> String {
+        let perGiB = cpuSeconds / max(1, bytes) * Double(1 << 30)
+        return String(
+            format: "median %.0f %@, best %.0f  p50 %.2f ms  p99 %.2f  server CPU %.2f s per GiB", median,
+            work.isLarge ? "MiB/s" : "a second", best, durations.percentile(0.5), durations.percentile(0.99), perGiB)
+    }
+}
+
+struct MediaFiles: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "media",
+        abstract: "Files going out and coming in, beside nginx serving and receiving the same ones in the same run.")
+
+    @Option(help: "Rounds; the servers take turns in each.") var rounds = 5
+    @Option(help: "Seconds of small files a round.") var duration = 2.0
+    @Option(help: "Large files a round.") var files = 4
+    @Option(help: "Connections of small files.") var connections = 8
+    @Flag(help: "Without nginx.") var alone = false
+
+    func run() async throws {
+        let server = try ServerProcess()
+        defer { server.stop() }
+        let nginx = alone ? nil : try Nginx()
+        defer { nginx?.stop() }
+        if nginx == nil, !alone { print("nginx is not installed: its figures are left out") }
+        var servers = [try await scrollback(server)]
+        if let nginx { servers += try peers(nginx) }
+
+        var figures: [FileWork: [String: FileFigures]] = [:]
+        for round in 1...rounds {
+            for work in FileWork.allCases {
+                // Who comes first finds the caches as the other left them.
+                for place in servers.indices {
+                    let server = servers[(place + round) % servers.count]
+                    guard work.isUp || !server.onlyReceives else { continue }
+                    var found = figures[work]?[server.name] ?? FileFigures()
+                    try await measure(work, server, round, &found)
+                    figures[work, default: [:]][server.name] = found
+                }
+            }
+        }
+        for work in FileWork.allCases {
+            guard let own = figures[work]?[servers[0].name] else { continue }
+            report(work.title, "")
+            for server in servers {
+                guard let found = figures[work]?[server.name] else { continue }
+                report("  \(server.name)", found.summary(work))
+            }
+            for server in servers.dropFirst() {
+                guard let found = figures[work]?[server.name] else { continue }
+                report(
+                    "  of \(server.name)",
+                    String(
+                        format: "median %.0f %%, best %.0f %%", own.median / found.median * 100,
+                        own.best / found.best * 100))
+            }
+        }
+    }
+
+    private func scrollback(_ server: ServerProcess) async throws -> FileServer {
+        let token = try await Tokens(server.directory).token(user(0))
+        let authorization = "Authorization: Bearer \(token)"
+        @Sendable func path(_ name: String) -> String { "/v1/media?conversation=direct:\(user(1))&name=\(name)" }
+        func put(_ size: Int) throws -> String {
+            let answer = try PlainHTTP(server.address).ask("POST", path("served"), [authorization], size: size)
+            let members = try JSONSerialization.jsonObject(with: Data(answer.text.utf8)) as? [String: Any]
+            guard let id = members?["media"] as? String else { throw BenchError("no id in \(answer.text)") }
+            return "/v1/media/\(id)"
+        }
+        let process = server.processIdentifier
+        return FileServer(
+            name: "scrollback", address: server.address, headers: [authorization], large: try put(FileWork.largeBytes),
+            small: try put(FileWork.smallBytes), cpuSeconds: { ServerProcess.cpuSeconds(of: process) },
+            upload: { ("POST", path($0)) })
+    }
+
+    private func peers(_ nginx: Nginx) throws -> [FileServer] {
+        for (name, size) in [("large", FileWork.largeBytes), ("small", FileWork.smallBytes)] {
+            _ = try PlainHTTP(nginx.address).ask("PUT", "/\(name)", [], size: size)
+        }
+        let folder = nginx.files.appending(path: "up")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let processes = nginx.processIdentifiers
+        let plain = FileServer(
+            name: "nginx", address: nginx.address, headers: [], large: "/large", small: "/small",
+            cpuSeconds: { processes.map { ServerProcess.cpuSeconds(of: $0) }.reduce(0, +) },
+            upload: { ("PUT", "/up/\($0)") })
+        var synced = plain
+        synced.name = "nginx, then fsync"
+        synced.onlyReceives = true
+        synced.sync = { (name) throws in
+            // The file, and then the folder that names it.
+            for path in [folder.appending(path: name).path, folder.path] {
+                let descriptor = open(path, O_RDONLY)
+                guard descriptor >= 0, fsync(descriptor) == 0 else { throw BenchError("\(path) can't be synced") }
+                close(descriptor)
+            }
+        }
+        return [plain, synced]
+    }
+
+    private func measure(
+        _ work: FileWork, _ server: FileServer, _ round: Int, _ figures: inout FileFigures
+    ) async throws {
+        // Nobody pays for what another one left to be written.
+        Foundation.sync()
+        let name = "\(server.sync == nil ? "a" : "b")-\(work)-\(round)"
+        let cpu = server.cpuSeconds()
+        let start = now()
+        let end = start + duration
+        let most = work.isLarge ? files : Int.max
+        let samples = try await onThreads(work.isLarge ? 1 : connections) { thread in
+            var sample = Sample()
+            let connection = try PlainHTTP(server.address)
+            while sample.count < most, work.isLarge || now() < end {
+                let begun = now()
+                if work.isUp {
+                    let name = "\(name)-\(thread)-\(sample.count)"
+                    let (method, path) = server.upload(name)
+                    _ = try connection.ask(method, path, server.headers, size: work.size)
+                    try server.sync?(name)
+                } else {
+                    let path = work.isLarge ? server.large : server.small
+                    let answer = try connection.ask("GET", path, server.headers)
+                    guard answer.size == work.size else { throw BenchError("\(answer.size) bytes came") }
+                }
+                sample.add(now() - begun)
+            }
+            return sample
+        }
+        let elapsed = now() - start
+        let used = server.cpuSeconds() - cpu
+        var count = 0
+        for sample in samples {
+            figures.durations.add(sample)
+            count += sample.count
+        }
+        let bytes = Double(count) * Double(work.size)
+        figures.rates.append(work.isLarge ? bytes / Double(1 << 20) / elapsed : Double(count) / elapsed)
+        figures.cpuSeconds += used
+        figures.bytes += bytes
+    }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import Foundation
+import Synchronization
+
+struct MediaSends: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "media-send",
+        abstract: "Durable sends over WebSocket, alone and while files of 100 MiB are uploaded.")
+
+    @Option var senders = 50
+    @Option(help: "Seconds a round.") var duration = 6.0
+    @Option(help: "Rounds; without and with uploads take turns in each.") var rounds = 3
+    @Option(help: "Uploads at a time.") var uploads = 10
+    @Option(help: "MiB a second of all paced uploads together: as much as a gigabit brings unless told.")
+    var pace = 119.0
+
+    private struct Figures {
+        var rates: [Double] = []
+        var durations = Sample()
+        var uploaded = 0.0
+        var seconds = 0.0
+        var best: Double { rates.max() ?? 0 }
+        var median: Double { rates.sorted()[rates.count / 2] }
+    }
+
+    func run() async throws {
+        let server = try ServerProcess()
+        defer { server.stop() }
+        let load = try await SendLoad(server, senders: senders)
+        let tokens = try await Tokens(server.directory)
+        var authorizations: [String] = []
+        for number in 0..<uploads {
+            authorizations.append("Authorization: Bearer \(try await tokens.token(user(number + 2000)))")
+        }
+        let speeds: [(name: String, pace: Double?)] = [
+            ("sends alone", 0), ("beside \(uploads) uploads, \(Int(pace)) MiB/s", pace),
+            ("beside \(uploads) uploads, unpaced", nil),
+        ]
+        var figures = speeds.map { _ in Figures() }
+        _ = await load.run(2)
+        for _ in 1...rounds {
+            for (place, speed) in speeds.enumerated() {
+                Foundation.sync()
+                let uploading = Uploading(server.address, authorizations, pace: speed.pace)
+                async let ended: Void = uploading.run()
+                if speed.pace != 0 { try await Task.sleep(for: .milliseconds(500)) }
+                let before = uploading.bytes
+                let (sample, elapsed) = await load.run(duration)
+                figures[place].uploaded += Double(uploading.bytes - before)
+                figures[place].seconds += elapsed
+                uploading.stop()
+                try await ended
+                figures[place].rates.append(Double(sample.count) / elapsed)
+                figures[place].durations.add(sample)
+            }
+        }
+        for (speed, found) in zip(speeds, figures) {
+            report(
+                speed.name,
+                String(
+                    format: "median %.0f/s (%.0f %%), best %.0f/s  %@  uploads %.0f MiB/s", found.median,
+                    found.median / figures[0].median * 100, found.best, found.durations.summary,
+                    found.uploaded / found.seconds / Double(1 << 20)))
+        }
+    }
+}
+
+/// Uploads of 100 MiB, one after another on each of some connections, until they are stopped.
+private final class Uploading: Sendable {
+    private let address: URL
+    private let authorizations: [String]
+    private let pace: Double?
+    private let sent = Atomic<Int>(0)
+    private let isStopped = Atomic<Bool>(false)
+
+    private struct Stopped: Error {}
+
+    /// - Parameter pace: MiB a second of all together; none at all where it is 0.
+    init(_ address: URL, _ authorizations: [String], pace: Double?) {
+        self.address = address
+        self.authorizations = pace == 0 ? [] : authorizations
+        self.pace = pace.map { $0 * Double(1 << 20) / Double(max(1, authorizations.count)) }
+    }
+
+    var bytes: Int { sent.load(ordering: .relaxed) }
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    func run() async throws {
+        _ = try await onThreads(authorizations.count) { [self] number in
+            do {
+                while true {
+                    let connection = try PlainHTTP(address)
+                    let start = now()
+                    var own = 0.0
+                    _ = try connection.ask(
+                        "POST", "/v1/media?conversation=direct:\(user(number + 3000))", [authorizations[number]],
+                        size: FileWork.largeBytes
+                    ) { count in
+                        sent.wrappingAdd(count, ordering: .relaxed)
+                        own += Double(count)
+                        if isStopped.load(ordering: .relaxed) { throw Stopped() }
+                        guard let pace else { return }
+                        let wait = start + own / pace - now()
+                        if wait > 0 { Thread.sleep(forTimeInterval: wait) }
+                    }
+                }
+            } catch is Stopped {}
+        }
+    }
+}
