@@ -227,6 +227,7 @@ let package = Package(
                 "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
                 "ScrollbackSQLite",
                 "ScrollbackTesting",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         // The files of Tests/Fixtures/Pictures, and what pictures.json says of them.

@@ -43,7 +43,7 @@ struct HistoryExtentTests {
         await world.close()
     }
 
-    @Test("What is said without a channel is read without one, and lies in no other channel", .rows(5))
+    @Test("What is said without a channel is read without one, and lies in no other channel", .rows(5, 71, 80))
     func withoutChannel() async throws {
         let world = try ChatWorld()
         try await world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])

@@ -84,7 +84,9 @@ struct RoomTests {
         // Whatever they would have asked for by themselves, they would have by now.
         try await Task.sleep(for: .milliseconds(700))
         for (user, before) in zip(users, calm) {
-            let asked = world.requests(of: user).filter { $0.value != before[$0.key] ?? 0 && !["users", "ping"].contains($0.key) }
+            let asked = world.requests(of: user).filter {
+                $0.value != before[$0.key] ?? 0 && !["users", "ping"].contains($0.key)
+            }
             #expect(asked == [:], "\(user)")
         }
         for watcher in watchers {

@@ -288,6 +288,25 @@ struct SendingTests {
         await world.close()
     }
 
+    @Test(
+        "Who is not a member is told so, and what they sent is theirs alone: failed, and no conversation of it",
+        .rows(89))
+    func notMember() async throws {
+        let world = try ChatWorld(users: ["alice"])
+        try await world.makeGroup("secret", members: ["alice"])
+        let mallory = try await world.client("mallory")
+        let secret = mallory.conversation(.group("secret"))
+        let sending = try await secret.send(.text("let me in"))
+        await #expect(
+            performing: { try await sending.delivered() },
+            throws: { [.unknownConversation, .notMember].contains(($0 as? ChatError)?.code) })
+        #expect(try await secret.history(.latest, from: .local).messages.isEmpty)
+        #expect(try await mallory.recents.view(limit: 10).conversations.isEmpty)
+        #expect(try world.messages(in: .group("secret")).isEmpty)
+        try await sending.cancel()
+        await world.close()
+    }
+
     // MARK: Drafts
 
     @Test("A draft stays until it is taken away, across restarts, one a conversation")
