@@ -164,6 +164,42 @@ struct SendingTests {
 
     private static func isInvalid(_ error: any Error) -> Bool { (error as? ChatError)?.code == .invalidParameter }
 
+    @Test(
+        "A message that does not update recents is unread, and neither shown there nor moves its conversation",
+        .rows(81))
+    func updatesRecents() async throws {
+        try await withGroup { world, alice, bob in
+            try await world.makeGroup("other", members: ["alice", "bob"])
+            let other = ConversationID.group("other")
+            let quiet = MessageTraits(updatesRecents: false)
+            _ = try await alice.conversation(group).send(.text("said")).delivered()
+            _ = try await alice.conversation(other).send(.text("later")).delivered()
+            for number in 1...3 {
+                _ = try await alice.conversation(group).send(.text("bot \(number)"), traits: quiet).delivered()
+            }
+            #expect(try await eventually { try await bob.conversation(group).recent()?.unread == 4 })
+            for client in [alice, bob, try await world.client("bob")] {
+                #expect(
+                    try await eventually {
+                        try await client.recents.view(limit: 10).conversations.map(\.id) == [other, group]
+                    })
+                #expect(try await client.conversation(group).recent()?.lastMessage?.text == "said")
+            }
+            // Where nothing else is near, there is something to show all the same.
+            for number in 1...100 { try await alice.conversation(group).send(.text("more \(number)"), traits: quiet) }
+            await alice.flushed()
+            #expect(
+                try await eventually {
+                    try await bob.conversation(group).recent()?.lastMessage?.text == "more 100"
+                })
+            let new = try await world.client("bob")
+            #expect(
+                try await eventually {
+                    try await new.conversation(group).recent()?.lastMessage?.text == "more 100"
+                })
+        }
+    }
+
     // MARK: Mentions
 
     @Test(

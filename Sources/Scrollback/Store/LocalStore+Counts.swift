@@ -144,13 +144,23 @@ extension LocalWriter {
             .execute(arguments: [number])
     }
 
+    /// The newest message that the list does not pass over, or the newest where there is none near.
+    private static let lastSeq = """
+        coalesce(
+            (SELECT seq FROM message
+             WHERE conversation = ?1 AND flags & \(MessageTraits.passedOver) = 0
+             AND seq > (SELECT max(seq) FROM message WHERE conversation = ?1) - \(MessageTraits.recentsDepth)
+             ORDER BY seq DESC LIMIT 1),
+            (SELECT max(seq) FROM message WHERE conversation = ?1))
+        """
+
     private func refreshLast(_ number: Int64) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET
-                    lastSeq = coalesce((SELECT max(seq) FROM message WHERE conversation = ?1), 0),
-                    sortTime = coalesce((SELECT timetoken FROM message WHERE conversation = ?1
-                                         ORDER BY seq DESC LIMIT 1), sortTime),
+                    lastSeq = coalesce(\(Self.lastSeq), 0),
+                    sortTime = coalesce((SELECT timetoken FROM message
+                                         WHERE conversation = ?1 AND seq = \(Self.lastSeq)), sortTime),
                     isRecent = isRecent OR kind <> 'room'
                 WHERE number = ?1
                 """

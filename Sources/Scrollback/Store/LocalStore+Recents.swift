@@ -78,13 +78,15 @@ extension LocalReader {
         let epoch = (row[9] as Int64?).map { Epoch(rawValue: UInt64(bitPattern: $0)) }
         return RecentConversation(
             id: id, name: row[2], avatar: row[3],
-            lastMessage: try epoch.flatMap { try newestMessage(row[0], in: id, epoch: $0) }, unread: row[4],
+            lastMessage: try epoch.flatMap { try lastMessage(row[0], in: id, epoch: $0) }, unread: row[4],
             mentions: row[5], isMuted: row[6], isPinned: row[7], isMarkedUnread: row[8])
     }
 
-    private func newestMessage(_ number: Int64, in id: ConversationID, epoch: Epoch) throws -> Message? {
+    private func lastMessage(_ number: Int64, in id: ConversationID, epoch: Epoch) throws -> Message? {
         var newest: Message?
-        let sql = "SELECT \(MessageColumns.list) FROM message WHERE conversation = ? ORDER BY seq DESC LIMIT 1"
+        let sql =
+            "SELECT \(MessageColumns.list) FROM message WHERE conversation = ?1 AND seq = "
+            + "(SELECT lastSeq FROM conversation WHERE number = ?1)"
         try db.cachedStatement(sql: sql).messages(in: id, epoch: epoch) {
             $0.add(number)
         } take: {

@@ -52,6 +52,12 @@ struct Chat: AsyncParsableCommand {
                     try? await chat.markRead()
                 }
             }
+            let typing = Task {
+                for await users in chat.typing where !users.isEmpty {
+                    let names = users.map(\.text).joined(separator: ", ")
+                    Output.error("— \(names) \(users.count == 1 ? "is" : "are") typing —")
+                }
+            }
             for await line in Self.lines() where !line.isEmpty {
                 do {
                     try await ChatInput(line).perform(in: chat, as: user)
@@ -61,6 +67,7 @@ struct Chat: AsyncParsableCommand {
             }
             await client.flushed()
             printing.cancel()
+            typing.cancel()
             states.cancel()
             withExtendedLifetime(subscription) {}
             await client.close()

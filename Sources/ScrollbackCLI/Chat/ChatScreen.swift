@@ -6,6 +6,7 @@ struct ChatScreen {
     let user: UserID
     private var shown: [MessageID: Shown] = [:]
     private var newest: Int64 = 0
+    private var refused: Set<MessageID> = []
 
     private struct Shown {
         var rev: Int64
@@ -43,7 +44,17 @@ struct ChatScreen {
             lines.append("\(time)  \(message.sender): \(message.words)")
             remember(message)
         }
-        return lines
+        return lines + refusals(in: view)
+    }
+
+    /// Messages of this device that the server did not take.
+    private mutating func refusals(in view: Timeline.View) -> [String] {
+        view.items.compactMap { item in
+            guard case .pending(let pending) = item, case .failed(let error) = pending.state,
+                refused.insert(pending.id).inserted
+            else { return nil }
+            return "       ✗ not sent: \(error.message)"
+        }
     }
 
     private mutating func changes(of message: Message) -> [String] {

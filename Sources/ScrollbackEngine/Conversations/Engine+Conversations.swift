@@ -120,18 +120,31 @@ extension Engine {
     func head(of access: Access, for user: UserID, in store: any StoreReader) throws -> ConversationHead {
         let row = access.conversation
         let unread = try Unread(of: user, access, in: store)
-        var last: Message?
-        if let newest = access.visible.highest, let message = try store.message(atOrBelow: newest, in: row.number),
-            access.visible.contains(message.seq)
-        {
-            last = message.message(in: row.id.relative(to: user), epoch: access.state.epoch)
-        }
+        let last = try lastMessage(of: access, in: store)?
+            .message(in: row.id.relative(to: user), epoch: access.state.epoch)
         return ConversationHead(
             conversation: row.id.relative(to: user), name: row.name, avatar: row.avatar, state: access.state,
             unread: unread.messages, mentions: unread.mentions, readSeq: access.readPosition,
             lastMessage: last, isMuted: access.member?.isMuted ?? false, isPinned: access.member?.isPinned ?? false,
             isMarkedUnread: access.member?.isMarkedUnread ?? false, isMember: access.role != nil,
             userRev: access.member?.userRev ?? 0, isFrozen: row.isFrozen, mute: try mute(of: user, in: row, store))
+    }
+
+    /// The newest message they see that the list of recents does not pass over, or the newest where there is none near.
+    private func lastMessage(of access: Access, in store: any StoreReader) throws -> MessageRow? {
+        let number = access.conversation.number
+        guard let highest = access.visible.highest, let newest = try store.message(atOrBelow: highest, in: number),
+            access.visible.contains(newest.seq)
+        else { return nil }
+        var message = newest
+        while message.attributes.traits.bits & MessageTraits.passedOver != 0 {
+            let next = message.seq - 1
+            guard next > newest.seq - MessageTraits.recentsDepth,
+                let older = try store.message(atOrBelow: next, in: number), access.visible.contains(older.seq)
+            else { return newest }
+            message = older
+        }
+        return message
     }
 
     /// For how long somebody may not write in a conversation; nothing where they may.

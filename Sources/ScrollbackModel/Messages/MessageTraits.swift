@@ -12,9 +12,9 @@ public struct MessageTraits: Hashable, Sendable {
     ///
     /// It travels with the message; this version's server sends no pushes.
     public var notifies: Bool
-    /// Whether it is meant to bring its conversation to the top of the list of recents.
+    /// Whether it is the conversation's last message in the list of recents, and moves it up there.
     ///
-    /// It travels with the message; this version's list goes by the newest message, whatever this says.
+    /// Where none of the newest 100 is, the newest is all the same.
     public var updatesRecents: Bool
 
     /// Traits that are on unless they are switched off.
@@ -38,6 +38,12 @@ public struct MessageTraits: Hashable, Sendable {
     package var bits: Int64 {
         (isStored ? 0 : 1) | (countsUnread ? 0 : 2) | (notifies ? 0 : 4) | (updatesRecents ? 0 : 8)
     }
+
+    /// The bit of a message that the list of recents passes over.
+    package static let passedOver: Int64 = 8
+
+    /// How many places the list of recents looks back for a message it does not pass over.
+    package static let recentsDepth: Int64 = 100
 
     package init(bits: Int64) {
         self.init(

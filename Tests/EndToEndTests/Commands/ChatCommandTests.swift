@@ -1,0 +1,106 @@
+import Foundation
+import PictureFixtures
+import Scrollback
+import Testing
+
+@Suite("Chat in a terminal")
+struct ChatCommandTests {
+    @Test("It shows typing, answers, reactions and what files are, and a slash does more than send a text")
+    func chat() async throws {
+        let server = try await RunningServer.start()
+        let made = try await server.admin().call("PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#)
+        try #require(made.status == 201)
+        // What alice types.
+        let keyboard = server.folder.appending(component: "keyboard")
+        try #require(mkfifo(keyboard.path, 0o600) == 0)
+        let chat = try RunningServer.run(
+            ["chat", "group:crew", "--as", "alice", "--server", server.url.absoluteString, "--data", server.data.path],
+            shell: "exec <'\(keyboard.path)'", name: "chat", folder: server.folder)
+        let keys = try FileHandle(forWritingTo: keyboard)
+        func type(_ line: String) throws { try keys.write(contentsOf: Data((line + "\n").utf8)) }
+
+        let bob = try await Device.open(server, "bob")
+        let crew = bob.conversation(.group("crew"))
+        _ = try await eventually("alice is online", within: 30) { chat.errorText.contains("— online —") ? true : nil }
+        _ = try await eventually("bob is seen typing", within: 30) {
+            // As with every key; before bob is online it does nothing.
+            crew.setTyping(true)
+            return chat.errorText.contains("— bob is typing —") ? true : nil
+        }
+        let photo = PictureFixture.directory.appending(path: "photo-1600x1200.jpg")
+        let sent = try await crew.send(.image(.file(photo))).delivered()
+        let text = try await crew.send(.text("عند المرسى ⚓️"), replyingTo: sent.id).delivered()
+        func shows(_ line: String) async throws {
+            _ = try await eventually("alice sees \(line)", within: 30) { chat.outputText.contains(line) ? true : nil }
+        }
+        try await shows("bob: [image, photo-1600x1200.jpg, 1080 × 810, ")
+        try await shows("┌ [image, ")
+        try await shows("bob: عند المرسى ⚓️")
+
+        try type("/react 👍")
+        try type("/reply on my way")
+        try type("//slash")
+        try type("/image \(photo.path)")
+        try type("/image /nowhere.jpg")
+        try type("/dance")
+        try await shows("👍 1  عند المرسى ⚓️")
+        try await shows("alice: on my way")
+        try await shows("alice: /slash")
+        try await shows("alice: [image, photo-1600x1200.jpg, 1080 × 810, ")
+        let messages = try await Device.everything(in: .group("crew"), of: server)
+        #expect(messages.first { $0.text == "on my way" }?.attributes.replyTo == text.id)
+        _ = try await eventually("what can't be done is said", within: 30) {
+            let said = chat.errorText
+            return said.contains("nowhere.jpg can't be read") && said.contains("/dance is nothing that can be done")
+                ? true : nil
+        }
+        _ = try await crew.recall(text.id).delivered()
+        try await shows("✗ عند المرسى ⚓️ was taken back")
+        try keys.close()
+        #expect(try await chat.waitForEnd() == 0)
+        await bob.close()
+    }
+
+    @Test("Files are sent and fetched by the command line, and what can't be is said by name and code")
+    func files() async throws {
+        let server = try await RunningServer.start()
+        let made = try await server.admin().call("PUT", "/v1/conversations/group:crew", #"{"members":["alice","bob"]}"#)
+        try #require(made.status == 201)
+        let connection = ["--server", server.url.absoluteString, "--data", server.data.path]
+        func run(_ arguments: [String]) async throws -> (code: Int32, output: String, errors: String) {
+            try await RunningServer.command(arguments + connection)
+        }
+        let gif = PictureFixture.directory.appending(path: "animated.gif")
+        let sent = try await run(["send", "group:crew", "--gif", gif.path, "--as", "alice", "--mention", "bob"])
+        #expect(sent.code == 0 && sent.output.contains("alice: [gif, animated.gif, "), "\(sent)")
+        #expect(sent.errors.contains("uploading 100 %"))
+        let answer = try await run(["send", "group:crew", "nice", "--as", "bob", "--reply-to", "seq:1", "--json"])
+        #expect(answer.code == 0 && answer.output.contains(#""seq":2"#), "\(answer)")
+
+        let here = server.folder.appending(component: "here")
+        try FileManager.default.createDirectory(at: here, withIntermediateDirectories: true)
+        let fetch = ["download", "group:crew", "seq:1", "--as", "bob", "--output", here.path]
+        let fetched = try await run(fetch)
+        let copy = here.appending(component: "animated.gif").path
+        #expect(fetched.code == 0 && fetched.output == copy + "\n", "\(fetched)")
+        #expect(FileManager.default.contentsEqual(atPath: copy, andPath: gif.path))
+        let again = try await run(fetch)
+        #expect(again.code == 1 && again.errors.contains("take --force or another --output"), "\(again)")
+        let forced = try await run(fetch + ["--force", "--json"])
+        #expect(forced.code == 0 && forced.output.contains(#""size":"#), "\(forced)")
+
+        for (arguments, code, word) in [
+            (["send", "group:crew", "--gif", copy, "hello", "--as", "alice"], 64, "either a text or one file"),
+            (["send", "group:crew", "--as", "alice"], 64, "either a text or one file"),
+            (["send", "group:crew", "--voice", copy, "--as", "alice"], 64, "needs --duration"),
+            (["send", "group:crew", "--image", copy, "--as", "alice"], 1, "send it as .gif"),
+            (["send", "group:crew", "--file", "/nowhere", "--as", "alice"], 1, "can't be read"),
+            (["download", "group:crew", "seq:2", "--as", "bob"], 1, "has no file"),
+            (["download", "group:crew", "seq:1", "--as", "mallory"], 1, "(unknown-"),
+            (["send", "group:crew", "hi", "--as", "alice", "--mention", ""], 1, "mention"),
+        ] as [([String], Int32, String)] {
+            let refused = try await run(arguments)
+            #expect(refused.code == code && refused.errors.contains(word), "\(arguments): \(refused)")
+        }
+    }
+}
