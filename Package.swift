@@ -173,7 +173,8 @@ let package = Package(
         .testTarget(
             name: "ScrollbackEngineTests",
             dependencies: [
-                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire",
+                "ContractRows", "PictureFixtures", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite",
+                "ScrollbackWire",
                 "ScrollbackWords",
                 "StoreConformance",
                 .product(name: "Crypto", package: "swift-crypto"),

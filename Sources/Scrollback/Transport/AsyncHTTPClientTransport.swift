@@ -6,19 +6,27 @@ import NIOSSL
 import ScrollbackModel
 
 /// HTTP where there is no URLSession worth using, and where a certificate of one's own is to be trusted.
-struct AsyncHTTPClientTransport: HTTPTransport {
+final class AsyncHTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
+    /// A client of its own has to be shut down; the shared one must not be.
+    private let isOwn: Bool
 
     /// - Parameter certificate: a PEM file to trust instead of the system's certificates.
     init(trusting certificate: URL? = nil) {
         guard let certificate else {
             client = .shared
+            isOwn = false
             return
         }
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(certificate.path)
         client = HTTPClient(
             eventLoopGroupProvider: .singleton, configuration: HTTPClient.Configuration(tlsConfiguration: tls))
+        isOwn = true
+    }
+
+    deinit {
+        if isOwn { Task { [client] in try? await client.shutdown() } }
     }
 
     func exchange(_ exchange: HTTPExchange) async throws(ChatError) -> HTTPExchange.Answer {

@@ -1,5 +1,6 @@
 import ContractRows
 import Foundation
+import PictureFixtures
 import Testing
 
 @Suite("Downloads")

@@ -38,8 +38,8 @@ extension RunningServer {
             let share = max(1, commits / (kills + 1))
             let target = attempt * share + Int.random(in: 1...share, using: &generator)
             let pause = generator.milliseconds(0...20)
-            // Slow answers: an import that is through before it is looked at can't be killed.
-            let line = try await TestLine(to: self, speed: .bytesPerSecond(4000))
+            // Slow answers, of some 250 bytes: an import that is through before it is looked at can't be killed.
+            let line = try await TestLine(to: self, speed: .bytesPerSecond(max(300, commits * 250 / 8)))
             let before = try await metric("scrollback_commit_seconds_count")
             let importing = try Self.run(
                 importCommand(log, options, over: line), name: "import-\(attempt)", folder: folder)

@@ -1,5 +1,6 @@
 import ContractRows
 import Foundation
+import PictureFixtures
 import ScrollbackEngine
 import ScrollbackModel
 import Testing

@@ -133,33 +133,17 @@ struct AttachmentTests {
     @Test(
         "Check 9: a GIF of 2 MiB passes and one byte more does not; the same as a remote file does", .rows(106, 107))
     func gifLimit() async throws {
-        let gif = try PictureFixture.named("still.gif")
         // A comment takes the room (GIF89a, section 24); the file's end stays its end.
-        let fits = try Self.padded(gif, to: 2_097_152)
+        let (fits, large) = (Data(SampleFile.gif(bytes: 2_097_152)), Data(SampleFile.gif(bytes: 2_097_153)))
         try await withClient { client, _ in
             _ = try await client.conversation(chat).send(.gif(.data(fits)))
-            await expect(.mediaTooLarge, [.gif(.data(try Self.padded(gif, to: 2_097_153)))], client)
+            await expect(.mediaTooLarge, [.gif(.data(large))], client)
             let remote = try #require(URL(string: "https://example.com/large.gif"))
             let sending = try await client.conversation(chat).send(.gif(.remote(remote, size: 2_097_153)))
             let (content, uploads) = try await sent(sending, client)
             #expect(content.media == Media(.remote(remote), size: 2_097_153))
             #expect(uploads.isEmpty)
         }
-    }
-
-    /// A GIF with a comment before its trailer.
-    private static func padded(_ gif: Data, to size: Int) throws -> Data {
-        var data = Data(gif.dropLast()) + [0x21, 0xFE]
-        var rest = size - gif.count - 3
-        while rest > 0 {
-            var length = min(255, rest - 1)
-            if rest - length == 2 { length -= 1 }
-            data += [UInt8(length)] + Array(repeating: 0x20, count: length)
-            rest -= length + 1
-        }
-        data += [0, 0x3B]
-        try #require(data.count == size)
-        return data
     }
 
     @Test("A file of 100 MiB and a byte is refused before it is copied", .rows(106))

@@ -1,9 +1,9 @@
 import Foundation
 
 /// Small files of several kinds, made of their bytes.
-enum SampleFile {
+package enum SampleFile {
     /// A PNG that says it has so many pixels; what it holds is as long as wanted and no picture.
-    static func png(_ width: UInt32, _ height: UInt32, content: Int = 10) -> [UInt8] {
+    package static func png(_ width: UInt32, _ height: UInt32, content: Int = 10) -> [UInt8] {
         [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
             + chunk("IHDR", number(width) + number(height) + [8, 2, 0, 0, 0])
             + chunk("IDAT", (0..<content).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }) + chunk("IEND", [])
@@ -22,7 +22,7 @@ enum SampleFile {
     }
 
     /// A GIF of one pixel, of exactly so many bytes: comments fill it.
-    static func gif(bytes: Int = 35) -> [UInt8] {
+    package static func gif(bytes: Int = 35) -> [UInt8] {
         var file = Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255]
         var rest = bytes - 35
         if rest > 0 {
@@ -39,7 +39,7 @@ enum SampleFile {
     }
 
     /// A JPEG of one grey pixel.
-    static let jpeg: [UInt8] = Array(
+    package static let jpeg: [UInt8] = Array(
         Data(
             base64Encoded: """
                 /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoHBwYIDAoMDAsKCwsNDhIQDQ4RDg\
@@ -54,13 +54,13 @@ enum SampleFile {
                 n6/9oADAMBAAIRAxEAPwDxKiiivyo/v0//2Q==
                 """) ?? Data())
 
-    static let mp3: [UInt8] = Array("ID3".utf8) + [UInt8](repeating: 0, count: 500)
-    static let html: [UInt8] = Array("<html><script>alert(1)</script></html>".utf8)
-    static let svg: [UInt8] = Array("<svg xmlns=\"http://www.w3.org/2000/svg\"><script>1</script></svg>".utf8)
-    static let text: [UInt8] = Array("plain words".utf8)
+    package static let mp3: [UInt8] = Array("ID3".utf8) + [UInt8](repeating: 0, count: 500)
+    package static let html: [UInt8] = Array("<html><script>alert(1)</script></html>".utf8)
+    package static let svg: [UInt8] = Array("<svg xmlns=\"http://www.w3.org/2000/svg\"><script>1</script></svg>".utf8)
+    package static let text: [UInt8] = Array("plain words".utf8)
 
     /// Bytes that no two places have alike for long, and that are no known file.
-    static func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    package static func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var state = seed
         return (0..<count).map { _ in
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
