@@ -84,7 +84,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     private var messages: [Int64: [MessageRow]] = [:]
     private var places: [Int64: [MessageID: Seq]] = [:]
     private var users: [UserID: UserRow] = [:]
-    private var manners = MemoryManners()
+    var manners = MemoryManners()
 
     var newest: Timetoken { conversations.values.map(\.timetoken).max() ?? Timetoken(rawValue: 0) }
 
@@ -230,20 +230,6 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
 
     func settings() -> RawJSON? { operatorSettings }
 
-    func hasBlocked(_ user: UserID, _ other: UserID) -> Bool { manners.hasBlocked(user, other) }
-    func blocked(by user: UserID, after: UserID?, limit: Int) -> [UserID] {
-        manners.blocked(by: user, after: after, limit: limit)
-    }
-    func blockers(of user: UserID, limit: Int) -> [UserID] { manners.blockers(of: user, limit: limit) }
-    func mute(of user: UserID, in conversation: Int64) -> Mute? { manners.mute(of: user, in: conversation) }
-    func conversationsWithDeliveries(after conversation: Int64, limit: Int) -> [Int64] {
-        manners.conversationsWithDeliveries(after: conversation, limit: limit)
-    }
-    func deliveries(of conversation: Int64, limit: Int) -> [DeliveryRow] {
-        manners.deliveries(of: conversation, limit: limit)
-    }
-    func deliveryCount() -> Int64 { manners.deliveryCount }
-
     private static func index(in log: [MessageRow], above seq: Seq) -> Int {
         var low = 0
         var high = log.count
@@ -387,26 +373,6 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     func put(settings: RawJSON) {
         change(\.operatorSettings, settings)
     }
-
-    private func changeManners(_ body: (inout MemoryManners) -> Void) {
-        let old = manners
-        undo.append { [unowned self] in manners = old }
-        body(&manners)
-    }
-
-    func putBlock(of other: UserID, by user: UserID, isOn: Bool) {
-        changeManners { $0.putBlock(of: other, by: user, isOn: isOn) }
-    }
-    func put(_ mute: Mute?, of user: UserID, in conversation: Int64) {
-        changeManners { $0.put(mute, of: user, in: conversation) }
-    }
-    func insertDelivery(_ body: RawJSON, of conversation: Int64) {
-        changeManners { $0.insertDelivery(body, of: conversation) }
-    }
-    func dropDeliveries(of conversation: Int64, through number: Int64) {
-        changeManners { $0.dropDeliveries(of: conversation, through: number) }
-    }
-    func dropDeliveries() { changeManners { $0.dropDeliveries() } }
 
     func erase(_ conversation: Int64) {
         change(\.messages[conversation], nil)
