@@ -21,11 +21,7 @@ run: build ## Build, and start a server with a small community to look at
 	$(SCROLLBACK) serve --demo --data $(DATA) --port $(PORT)
 
 test: dependencies ## Build and run all tests, a few minutes
-	swift build --build-tests
-	@rm -rf .build/rows
-	SCROLLBACK_ROWS=$(CURDIR)/.build/rows swift test --skip-build --skip EndToEndTests
-	SCROLLBACK_ROWS=$(CURDIR)/.build/rows swift test --skip-build --filter EndToEndTests
-	scripts/row-table.sh
+	scripts/test.sh
 
 test-long: dependencies ## Every test with full counts: seeds, logs, crashes; about an hour
 	scripts/test-long.sh

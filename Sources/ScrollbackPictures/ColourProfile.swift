@@ -11,6 +11,9 @@ extension Data {
 
 /// What an ICC profile says of itself (ICC.1, 7.2 and 7.3).
 enum ColourProfile {
+    /// Larger ones are left out.
+    static let mostBytes = 1 << 20
+
     /// Whether it is one for red, green and blue other than sRGB, which everybody assumes.
     static func isUseful(_ profile: Bytes) -> Bool {
         guard (try? profile.number(at: 0, bytes: 4)) == profile.count, profile.has("RGB ".utf8, at: 16) else {

@@ -8,7 +8,7 @@ extension SQLiteWriter {
     }
 
     func remove(_ media: MediaID) throws {
-        for part: Query in [.removeMedia, .removeUsesOf] { try connection.run(part, bind: { $0.add(media.uuid) }) }
+        try connection.run(.removeMedia, bind: { $0.add(media.uuid) })
     }
 
     func insert(_ use: MediaUseRow) throws {

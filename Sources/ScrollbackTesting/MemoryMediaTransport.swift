@@ -81,7 +81,7 @@ struct MemoryMediaTransport: MediaTransport {
             guard let thumbnail = row.thumbnail else { throw ChatError(.unknownMedia, "there is no such file") }
             blob = thumbnail.blob
         }
-        let file = try await server.engine.open(blob)
+        let file = try await server.engine.media.open(blob)
         let start = hash == nil || hash == blob.description ? offset : 0
         let bytes = try await file.read(at: start, count: count)
         return MediaPiece(

@@ -3,8 +3,9 @@ import ScrollbackModel
 
 /// Where a command's words go: results to standard output, everything else to standard error.
 enum Output {
+    /// Writes a line, in which nothing that somebody said commands the terminal.
     static func line(_ text: String) {
-        write(text + "\n", to: STDOUT_FILENO)
+        write(text.printable + "\n", to: STDOUT_FILENO)
     }
 
     /// Writes all of it.
@@ -26,11 +27,23 @@ enum Output {
     static func json(_ members: (inout JSONWriter) -> Void) {
         var writer = JSONWriter()
         writer.object(members)
-        line(writer.text)
+        write(writer.text + "\n", to: STDOUT_FILENO)
     }
 
     static func error(_ text: String) {
         write(text + "\n", to: STDERR_FILENO)
+    }
+}
+
+extension String {
+    /// Without control characters, but for new lines and tabs: with others a message could clear a screen, forge lines, or
+    /// write to the clipboard.
+    var printable: String {
+        func isControl(_ scalar: Unicode.Scalar) -> Bool {
+            scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
+        }
+        guard unicodeScalars.contains(where: isControl) else { return self }
+        return String(String.UnicodeScalarView(unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
     }
 }
 

@@ -98,7 +98,10 @@ struct Download: AsyncParsableCommand {
         let place =
             exists && isDirectory.boolValue
             ? target.appending(path: thumbnail ? "thumbnail-\(name)" : name) : target
-        if !force, FileManager.default.fileExists(atPath: place.path) {
+        if FileManager.default.fileExists(atPath: place.path, isDirectory: &isDirectory), isDirectory.boolValue {
+            throw ChatError(
+                .invalidParameter, "\(place.path) is a directory: take another --output", parameter: "output")
+        } else if !force, FileManager.default.fileExists(atPath: place.path) {
             throw ChatError(
                 .invalidParameter, "\(place.path) is there already: take --force or another --output",
                 parameter: "output")
@@ -107,12 +110,13 @@ struct Download: AsyncParsableCommand {
     }
 
     private func put(_ copy: URL, at place: URL) throws {
+        // What lay there stays until all of this is beside it.
+        let partial = place.appendingPathExtension("part-\(UUID().uuidString)")
         do {
-            if force, FileManager.default.fileExists(atPath: place.path) {
-                try FileManager.default.removeItem(at: place)
-            }
-            try FileManager.default.copyItem(at: copy, to: place)
+            try FileManager.default.copyItem(at: copy, to: partial)
+            guard rename(partial.path, place.path) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
         } catch {
+            try? FileManager.default.removeItem(at: partial)
             throw ChatError(.localStorage, "\(place.path) can't be written", parameter: "output", cause: error)
         }
     }

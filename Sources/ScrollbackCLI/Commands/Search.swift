@@ -105,20 +105,22 @@ struct Search: AsyncParsableCommand {
         if connection.json { return Output.json { hit.writeMembers(to: &$0) } }
         let message = hit.message
         let place = conversation == nil ? "\(message.conversation)  " : ""
-        Output.line("\(place)\(message.seq)  \(message.sentAt.iso8601)  \(message.sender): \(highlighted(hit))")
+        let line = "\(place)\(message.seq)  \(message.sentAt.iso8601)  \(message.sender): \(highlighted(hit))\n"
+        Output.write(line, to: STDOUT_FILENO)
     }
 
     /// The text with what was found in bold, where a person looks at a terminal.
     private func highlighted(_ hit: SearchHit) -> String {
         let text = hit.text
-        guard isatty(STDOUT_FILENO) == 1 else { return text }
+        guard isatty(STDOUT_FILENO) == 1 else { return text.printable }
         var shown = ""
         var end = text.startIndex
         for range in hit.highlights {
-            shown += text[end..<range.lowerBound] + "\u{1B}[1;33m" + text[range] + "\u{1B}[0m"
+            let (before, found) = (String(text[end..<range.lowerBound]), String(text[range]))
+            shown += before.printable + "\u{1B}[1;33m" + found.printable + "\u{1B}[0m"
             end = range.upperBound
         }
-        return shown + text[end...]
+        return shown + String(text[end...]).printable
     }
 }
 

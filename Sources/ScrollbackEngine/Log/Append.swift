@@ -73,9 +73,7 @@ extension Transaction {
                 position: .init(seq: key.seq, n: key.n, epoch: epoch), thread: key.thread,
                 content: try contentThatDiffers(from: append))
         }
-        let files = try checkedFiles(
-            of: submission.content, by: Caller(user: append.sender, isAdmin: append.senderIsAdmin), limits: mediaLimits,
-            permissions: permissions)
+        let files = try checkedFiles(of: append, permissions: permissions)
         var row = try conversationForSending(append, permissions: permissions)
         if known != nil {
             throw ChatError(.conflict, "the message id \(submission.id) was used for another message", parameter: "id")
@@ -98,6 +96,20 @@ extension Transaction {
             outcome: .committed, id: message.id, timetoken: time,
             position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)), thread: message.thread,
             content: append.judgement.replacement)
+    }
+
+    private func checkedFiles(of append: Append, permissions: Permissions) throws -> [MediaID] {
+        let content = append.submission.content
+        guard MessageContent.mayHaveFiles(content.type) else { return [] }
+        let sender = Caller(user: append.sender, isAdmin: append.senderIsAdmin)
+        // Who may not send at all is told so before their files are looked for.
+        _ = try checkSending(to: append.conversation, by: sender, permissions: permissions)
+        let files = try checkedFiles(of: content, by: sender, limits: mediaLimits, permissions: permissions)
+        guard files.isEmpty || append.submission.traits.isStored else {
+            throw ChatError.invalidParameter(
+                "flags.storeInHistory", "must be true for a message with files: they are read by who can read it")
+        }
+        return files
     }
 
     /// What is stored of a message that was sent before, where that is not what was sent.

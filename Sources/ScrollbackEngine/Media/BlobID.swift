@@ -39,7 +39,13 @@ package struct BlobID: Hashable, Sendable {
 extension BlobID: CustomStringConvertible, Comparable {
     /// In hexadecimal.
     package var description: String {
-        String(decoding: bytes.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] }, as: UTF8.self)
+        String(unsafeUninitializedCapacity: 64) { text in
+            for (index, byte) in bytes.enumerated() {
+                text[2 * index] = Self.digits[Int(byte >> 4)]
+                text[2 * index + 1] = Self.digits[Int(byte & 15)]
+            }
+            return 64
+        }
     }
 
     package static func < (a: BlobID, b: BlobID) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }

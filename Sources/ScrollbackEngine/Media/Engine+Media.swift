@@ -25,14 +25,11 @@ extension Engine {
         return row
     }
 
-    /// The bytes of a file or of its thumbnail, which its row names.
-    package func open(_ blob: BlobID) async throws(ChatError) -> any BlobFile { try await media.open(blob) }
-
     /// All bytes of a file, for a device in the same process.
     package func bytes(of id: MediaID, by caller: Caller) async throws(ChatError) -> [UInt8] {
         do {
             let row = try file(id, by: caller)
-            return try await open(row.blob).read(at: 0, count: Int(row.size))
+            return try await media.read(row.blob, at: 0, count: Int(row.size))
         } catch {
             throw ChatError(wrapping: error)
         }

@@ -44,7 +44,8 @@ extension Engine {
                     try transaction.store.remove(id)
                 }
             }
-            for id in due where try store.read({ try $0.upload(id) }) == nil { try await media.remove(id) }
+            // What can't be removed now is found by the next search for remains.
+            for id in due where try store.read({ try $0.upload(id) }) == nil { try? await media.remove(id) }
         }
     }
 
@@ -62,7 +63,7 @@ extension Engine {
             guard !due.isEmpty else { break }
             removed += due.count
             for blob in Set(due.flatMap { [$0.blob, $0.thumbnail?.blob].compactMap(\.self) }) {
-                try await removeIfUnused(blob)
+                try? await removeIfUnused(blob)
             }
         }
         return removed
@@ -103,15 +104,19 @@ extension Engine {
     package func removeRemains() async throws -> Int {
         var count = 0
         for id in try await media.uploads() {
+            if transfers.isHeld(id) {
+                count += 1
+                continue
+            }
             // A row comes before its bytes, so what has none now will never have one.
             let row = try store.read { try $0.upload(id) }
-            if row?.state == .open { count += 1 } else { try await media.remove(id) }
+            if row?.state == .open { count += 1 } else { try? await media.remove(id) }
         }
         var after: BlobID?
         while case let blobs = try await media.blobs(after: after, limit: 500), let last = blobs.last {
             after = last
             for blob in blobs {
-                if try store.read({ try $0.isUsed(blob) }) { count += 1 } else { try await removeIfUnused(blob) }
+                if try store.read({ try $0.isUsed(blob) }) { count += 1 } else { try? await removeIfUnused(blob) }
             }
         }
         return count

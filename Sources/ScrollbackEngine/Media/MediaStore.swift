@@ -19,6 +19,10 @@ package protocol MediaStore: AnyObject, Sendable {
     func put(_ bytes: [UInt8], as blob: BlobID) async throws(ChatError)
     /// - Throws: `unknown-media` where it is not here.
     func open(_ blob: BlobID) async throws(ChatError) -> any BlobFile
+    /// Bytes of a blob, of which no more are wanted than these.
+    ///
+    /// - Throws: `unknown-media` where it is not here.
+    func read(_ blob: BlobID, at offset: Int64, count: Int) async throws(ChatError) -> [UInt8]
     /// The blobs that are here, in order.
     func blobs(after: BlobID?, limit: Int) async throws(ChatError) -> [BlobID]
     /// Forgets a blob, if it is here; who has it open can read on.
@@ -36,7 +40,7 @@ package protocol UploadFile: AnyObject, Sendable {
     func examine<Answer: Sendable>(
         _ body: @escaping @Sendable (Data) throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer
-    /// Keeps the bytes as a blob; the upload has them still.
+    /// Keeps the bytes as a blob, on disk when this returns; the upload has them still.
     func keep(as blob: BlobID) async throws(ChatError)
     func close() async
 }

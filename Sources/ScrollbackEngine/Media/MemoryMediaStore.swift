@@ -43,6 +43,10 @@ package final class MemoryMediaStore: MediaStore {
         return MemoryBlob(bytes)
     }
 
+    package func read(_ blob: BlobID, at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
+        try await open(blob).read(at: offset, count: count)
+    }
+
     package func blobs(after: BlobID?, limit: Int) async throws(ChatError) -> [BlobID] {
         let all = state.withLock { state in state.blobs.keys.filter { id in after.map { $0 < id } ?? true } }
         return Array(all.sorted().prefix(limit))

@@ -11,8 +11,12 @@ extension Transaction {
         known: Set<MediaID> = []
     ) throws -> [MediaID] {
         guard MessageContent.mayHaveFiles(content.type) else { return [] }
+        let files = content.fileReferences
+        guard files.count <= Self.mostFiles else {
+            throw ChatError.invalidParameter("files", "must name at most \(Self.mostFiles)", limit: Self.mostFiles)
+        }
         var ids: [MediaID] = []
-        for file in content.fileReferences {
+        for file in files {
             guard let row = try store.media(file.id), try known.contains(file.id) || maySend(row, sender, permissions)
             else {
                 // A quote stays what it is when the file it tells of has gone; nobody may read a file for being quoted.
@@ -24,6 +28,8 @@ extension Transaction {
         }
         return ids
     }
+
+    private static let mostFiles = 50
 
     private func maySend(_ row: MediaRow, _ sender: Caller, _ permissions: Permissions) throws -> Bool {
         if sender.isAdmin || row.owner == sender.user { return true }
@@ -88,9 +94,12 @@ extension Transaction {
 extension Transaction {
     /// The file that has an id already.
     ///
-    /// - Throws: `conflict` where it is somebody else's.
+    /// - Throws: `conflict` where it is somebody else's, or was: a message must not show another file than it was sent with.
     func file(_ id: MediaID, ownedBy user: UserID) throws -> MediaRow? {
-        guard let row = try store.media(id) else { return nil }
+        guard let row = try store.media(id) else {
+            if try store.conversation(using: id, after: 0) != nil { throw Self.takenID }
+            return nil
+        }
         guard row.owner == user else { throw Self.takenID }
         return row
     }

@@ -11,6 +11,8 @@ package actor Transfer {
 
     private let engine: Engine
     private let hold: UInt64
+    /// Whether it has a row, and can be gone on with.
+    package nonisolated let isResumable: Bool
     /// As it is on disk.
     package private(set) var row: UploadRow
     private var file: (any UploadFile)?
@@ -21,10 +23,11 @@ package actor Transfer {
     private var prefix: Data?
     private var lookedAt = 0
 
-    init(engine: Engine, row: UploadRow, hold: UInt64) {
+    init(engine: Engine, row: UploadRow, hold: UInt64, isResumable: Bool) {
         self.engine = engine
         self.row = row
         self.hold = hold
+        self.isResumable = isResumable
         count = row.offset
         prefix = row.offset == 0 ? Data() : nil
     }
@@ -37,9 +40,11 @@ package actor Transfer {
             guard known == length else { throw Self.wrongLength(known, length) }
             return
         }
+        guard length >= count else { throw Self.wrongLength(length, count) }
         try engine.settings.mediaLimits.check(length, for: row.type)
-        row.length = length
-        try await store()
+        var known = row
+        known.length = length
+        try await store(known)
     }
 
     /// Takes bytes.
@@ -81,48 +86,44 @@ package actor Transfer {
     package func save() async throws(ChatError) {
         guard count > row.offset, let file else { return }
         try await file.sync()
-        row.offset = count
-        try await store()
+        var saved = row
+        saved.offset = count
+        try await store(saved)
     }
 
-    private func store() async throws(ChatError) {
-        row.touchedAt = engine.clock()
-        let row = row
-        try await engine.submit { try $0.store.put(row) }
+    private func store(_ new: UploadRow) async throws(ChatError) {
+        var new = new
+        new.touchedAt = engine.clock()
+        if isResumable { try await engine.submit { [new] in try $0.store.put(new) } }
+        row = new
     }
 
     /// Makes a file of what came.
     ///
-    /// - Parameters:
-    ///   - caller: who must still be allowed to send to the conversation.
-    ///   - keepsAnswer: whether the upload is kept for who lost the answer.
+    /// - Parameter caller: who must still be allowed to send to the conversation.
     /// - Throws: `malformed` where bytes are missing: the upload can be gone on with. `invalid-media` and what sending to
     ///   the conversation throws: it is good for nothing then.
-    package func finish(by caller: Caller, keepsAnswer: Bool = true) async throws(ChatError) -> MediaRow {
+    package func finish(by caller: Caller) async throws(ChatError) -> MediaRow {
         if let length = row.length, count != length { throw Self.wrongLength(length, count) }
         let file = try await open()
-        try await save()
         let type = row.type
         let facts = try await file.examine { (data) throws(ChatError) in try MediaFacts(of: data, for: type) }
         let blob = try await file.hash()
-        if let expected = row.expected, expected != blob {
-            throw ChatError(
-                .invalidMedia, "the file's SHA-256 is not what was said: it changed on its way",
-                parameter: "Repr-Digest")
-        }
-        var media = MediaRow(
-            id: row.media, owner: row.owner, conversation: row.conversation, type: type, name: row.name,
-            mediaType: facts.mediaType, size: count, blob: blob, createdAt: engine.clock())
-        media.pixels = facts.pixels
         var done = row
         done.state = .done
         done.length = count
+        done.offset = count
         done.touchedAt = engine.clock()
-        let wanted = media
-        let finished = done
-        media = try await engine.pinning(blob) { [engine] () throws(ChatError) in
+        let (finished, media) = (done, try done.media(facts: facts, blob: blob, at: done.touchedAt))
+        let known = try await engine.pinning(blob) { [engine, isResumable] () throws(ChatError) in
             try await file.keep(as: blob)
-            return try await engine.submit { try Self.store(wanted, finished, keepsAnswer, caller, engine, in: $0) }
+            return try await engine.submit { transaction in
+                let known = try engine.keep(media, by: caller, in: transaction)
+                guard known.map({ $0.blob == blob }) ?? true else { throw Transaction.takenID }
+                // Its answer is kept for who lost it.
+                if isResumable { try transaction.store.put(finished) }
+                return known
+            }
         }
         row = done
         engine.mediaCounts.files.wrappingAdd(1, ordering: .relaxed)
@@ -130,19 +131,6 @@ package actor Transfer {
         self.file = nil
         // What is left there after a crash is found by the next search for remains.
         try? await engine.media.remove(row.id)
-        return media
-    }
-
-    private static func store(
-        _ media: MediaRow, _ done: UploadRow, _ keepsAnswer: Bool, _ caller: Caller, _ engine: Engine,
-        in transaction: Transaction
-    ) throws -> MediaRow {
-        _ = try transaction.checkSending(to: media.conversation, by: caller, permissions: engine.permissions)
-        let known = try transaction.file(media.id, ownedBy: media.owner)
-        // Of two uploads of one file the first made it; it may have a thumbnail and be sent by now.
-        if let known, known.blob != media.blob { throw Transaction.takenID }
-        if known == nil { try transaction.store.put(media) }
-        if keepsAnswer { try transaction.store.put(done) } else { try transaction.store.remove(done.id) }
         return known ?? media
     }
 
@@ -158,7 +146,7 @@ package actor Transfer {
         file = nil
         let id = row.id
         // What can't be removed now goes with the abandoned ones.
-        try? await engine.submit { try $0.store.remove(id) }
+        if isResumable { try? await engine.submit { try $0.store.remove(id) } }
         try? await engine.media.remove(id)
         release()
     }

@@ -1,10 +1,13 @@
 import Foundation
+import ScrollbackModel
 package import Synchronization
 
 /// Who writes to which upload: one request at a time, the newest.
 final class Transfers: Sendable {
     private struct Hold {
         var number: UInt64
+        /// Whose it is, where nobody can go on with it.
+        var plainOf: UserID?
         /// Ends the request that has it.
         var interrupt: @Sendable () -> Void
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -23,13 +26,14 @@ final class Transfers: Sendable {
     ///
     /// A device that lost its connection comes again before the server knows: the old connection must not keep it out.
     ///
+    /// - Parameter plainOf: whose it is, where nobody can go on with it.
     /// - Returns: what to let go of it with.
-    func take(_ id: UploadID, interrupt: @escaping @Sendable () -> Void) async -> UInt64 {
+    func take(_ id: UploadID, plainOf: UserID? = nil, interrupt: @escaping @Sendable () -> Void) async -> UInt64 {
         while true {
             let step: Step = state.withLock { state in
                 if let hold = state.holds[id] { return .wait(hold.interrupt) }
                 state.last += 1
-                state.holds[id] = Hold(number: state.last, interrupt: interrupt)
+                state.holds[id] = Hold(number: state.last, plainOf: plainOf, interrupt: interrupt)
                 return .taken(state.last)
             }
             switch step {
@@ -57,6 +61,9 @@ final class Transfers: Sendable {
     }
 
     func isHeld(_ id: UploadID) -> Bool { state.withLock { $0.holds[id] != nil } }
+
+    /// How many uploads of a user's are under way that nobody can go on with.
+    func plain(of user: UserID) -> Int { state.withLock { $0.holds.values.count { $0.plainOf == user } } }
 
     /// Ends every request that can be gone on with later.
     func interruptAll() {

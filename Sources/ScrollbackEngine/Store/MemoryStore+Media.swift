@@ -46,7 +46,6 @@ extension MemoryRows {
 
     func remove(_ id: MediaID) {
         change(\.media[id], nil)
-        for use in uses where use.media == id { remove(use) }
     }
 
     func insert(_ use: MediaUseRow) {

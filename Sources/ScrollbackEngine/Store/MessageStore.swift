@@ -160,7 +160,7 @@ package protocol StoreWriter: StoreReader, MannersWriter {
     func put(settings: RawJSON) throws
 
     func put(_ media: MediaRow) throws
-    /// Forgets a file, and where messages refer to it.
+    /// Forgets a file; which messages refer to it is known still, as long as there are any.
     func remove(_ media: MediaID) throws
     /// Remembers a reference; one that is there already stays.
     func insert(_ use: MediaUseRow) throws

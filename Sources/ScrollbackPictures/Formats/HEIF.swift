@@ -31,9 +31,10 @@ enum HEIF {
             case "irot": turn = try property.body.byte(at: 0) & 3
             case "imir": mirror = try property.body.byte(at: 0) & 1
             case "colr":
-                if property.body.has("prof".utf8) || property.body.has("rICC".utf8) {
-                    header.profile = try property.body.part(from: 4).copy
-                }
+                guard header.profile.isEmpty, property.body.has("prof".utf8) || property.body.has("rICC".utf8)
+                else { break }
+                let profile = try property.body.part(from: 4)
+                if profile.count <= ColourProfile.mostBytes { header.profile = profile.copy }
             default: break
             }
         }

@@ -40,7 +40,7 @@ enum PNG {
     /// What a colour profile chunk holds: a name, how it is compressed, the profile.
     private static func profile(in body: Bytes) throws(PictureError) -> Data {
         guard let end = body.place(of: 0, from: 0), end < 80 else { throw .corrupt }
-        return try Inflater.inflate(try body.part(from: end + 2), atMost: 1 << 20)
+        return try Inflater.inflate(try body.part(from: end + 2), atMost: ColourProfile.mostBytes)
     }
 
     /// The chunks that pixels, colours and animation need.

@@ -28,7 +28,6 @@ extension Query {
             ON CONFLICT (id) DO UPDATE SET (\(Self.mediaState)) = (\(Self.excluded(Self.mediaState)))
             """
         case .removeMedia: "DELETE FROM media WHERE id = ?"
-        case .removeUsesOf: "DELETE FROM mediaUse WHERE media = ?"
         case .insertUse:
             """
             INSERT INTO mediaUse (media, conversation, seq) VALUES (?, ?, ?)

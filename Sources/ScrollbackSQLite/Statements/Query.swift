@@ -15,7 +15,7 @@ enum Query: Int, CaseIterable {
     case eraseReaders, eraseMembers
     case media, mediaUnused, mediaCreated, blobInFile, blobInThumbnail, conversationUsing, usesAt, usesOfPlaces
     case upload, openUploads, uploadsTouched
-    case putMedia, removeMedia, removeUsesOf, insertUse, removeUse, putUpload, removeUpload
+    case putMedia, removeMedia, insertUse, removeUse, putUpload, removeUpload
     case block, blocks, blockers, insertBlock, dropBlock, mute, putMute, dropMute, eraseMutes
     case deliveryConversations, deliveries, deliveryCount, insertDelivery, dropDeliveriesOf, dropDeliveries
 

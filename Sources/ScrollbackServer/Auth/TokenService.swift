@@ -14,7 +14,12 @@ package final class TokenService: Sendable {
         var keys: SigningKeys
         var collection: JWTKeyCollection
         var modifiedAt: Date?
+        /// What tokens say whose signatures were found right, as long as the keys are these.
+        var known: [String: (claims: Claims, kid: String)] = [:]
     }
+
+    /// How many tokens are known without looking at their signatures again.
+    private static let mostKnown = 4096
 
     /// The longest a token may be valid, unless it is an administrator's.
     package static let maximumLifetime: TimeInterval = 366 * 86_400
@@ -111,8 +116,20 @@ package final class TokenService: Sendable {
 
     /// What a token says that this server signed.
     private func claims(of token: String, evenExpired: Bool) async throws(ChatError) -> Claims {
-        let (keys, collection) = state.withLock { ($0.keys, $0.collection) }
         let now = clock()
+        let (keys, known) = state.withLock { ($0.keys, $0.known[token]) }
+        let (claims, kid) = if let known { known } else { try await signedClaims(of: token) }
+        guard let key = keys.keys.first(where: { $0.kid == kid }), key.retiresAt.map({ now < $0 }) ?? true else {
+            throw ChatError(.invalidToken, "the token's key is retired: ask for a new token")
+        }
+        if !evenExpired, let exp = claims.exp, exp <= now.timeIntervalSince1970 {
+            throw ChatError(.tokenExpired, "the token expired: ask for a new one")
+        }
+        return claims
+    }
+
+    private func signedClaims(of token: String) async throws(ChatError) -> (claims: Claims, kid: String) {
+        let collection = state.withLock { $0.collection }
         let claims: Claims
         do {
             claims = try await collection.verify(token, as: Claims.self)
@@ -120,13 +137,16 @@ package final class TokenService: Sendable {
             // What was wrong with it is nobody's business but the log's, and the token is not for the log either.
             throw ChatError(.invalidToken, "the token is not valid: ask for a new one")
         }
-        guard let kid = Self.keyID(of: token), let key = keys.keys.first(where: { $0.kid == kid }),
-            key.retiresAt.map({ now < $0 }) ?? true
-        else { throw ChatError(.invalidToken, "the token's key is retired: ask for a new token") }
-        if !evenExpired, let exp = claims.exp, exp <= now.timeIntervalSince1970 {
-            throw ChatError(.tokenExpired, "the token expired: ask for a new one")
+        guard let kid = Self.keyID(of: token) else {
+            throw ChatError(.invalidToken, "the token names no key: ask for a new one")
         }
-        return claims
+        state.withLock { state in
+            // Keys that were read anew meanwhile may not have this one.
+            guard state.collection === collection else { return }
+            if state.known.count >= Self.mostKnown { state.known.removeAll(keepingCapacity: true) }
+            state.known[token] = (claims, kid)
+        }
+        return (claims, kid)
     }
 
     private static func keyID(of token: String) -> String? {

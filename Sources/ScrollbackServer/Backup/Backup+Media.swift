@@ -5,28 +5,53 @@ import ScrollbackSQLite
 
 /// The bytes of files in backups: under the same names, which are their hashes.
 extension Backup {
-    /// Holds on to all bytes that are there, where that costs nothing: whatever the store's copy refers to is then in the
-    /// backup, though the server may remove it meanwhile.
-    static func holdMedia(of data: URL, in partial: URL) throws(ChatError) {
-        let (source, target) = (MediaDirectory(in: data), MediaDirectory(in: partial))
-        guard !source.list(after: nil, limit: 1).isEmpty else { return }
+    /// Holds on to all bytes that are there, under second names: whatever the store's copy refers to can be taken from
+    /// there, though the server may remove it meanwhile.
+    ///
+    /// - Returns: where they are held: in the backup where it lies on the same volume, else beside them.
+    static func holdMedia(of data: URL, in partial: URL) throws(ChatError) -> MediaDirectory {
+        let source = MediaDirectory(in: data)
+        // What a backup that was ended left.
+        for name in source.names(in: source.root) where name.hasPrefix(held) {
+            try? FileManager.default.removeItem(at: source.root.appending(component: name))
+        }
+        let target = MediaDirectory(in: partial)
+        guard let first = source.list(after: nil, limit: 1).first else { return target }
         try target.make(hasUploads: false)
+        let hold: MediaDirectory
+        if link(source.path(of: first), target.path(of: first)) != 0, errno == EXDEV {
+            let folder = source.root.appending(component: held + UUID().uuidString)
+            guard mkdir(folder.path, 0o700) == 0 else { throw DurableFile.failure("\(folder.path) can't be made") }
+            hold = MediaDirectory(in: folder)
+            try hold.make(hasUploads: false)
+        } else {
+            hold = target
+        }
         var after: BlobID?
         while case let blobs = source.list(after: after, limit: 1000), let last = blobs.last {
             after = last
-            for blob in blobs {
-                try target.makeFolder(target.folder(of: blob))
-                // On another volume they are copied later, those that are referred to.
-                guard link(source.url(of: blob).path, target.url(of: blob).path) == 0 || errno != EXDEV else { return }
-            }
+            // Where a file system has no second names, what goes meanwhile is missing.
+            for blob in blobs { link(source.path(of: blob), hold.path(of: blob)) }
         }
+        return hold
     }
+
+    private static let held = "backup-"
 
     /// Takes what the store's copy refers to, and lets go of the rest.
     ///
     /// What is missing in the data directory is missing in the backup: `verify` says so of both.
-    static func takeMedia(of data: URL, in partial: URL, referredToBy store: URL) throws(ChatError) {
+    ///
+    /// - Parameter hold: what ``holdMedia(of:in:)`` gave.
+    static func takeMedia(
+        of data: URL, from hold: MediaDirectory, in partial: URL, referredToBy store: URL
+    ) throws(ChatError) {
         let (source, target) = (MediaDirectory(in: data), MediaDirectory(in: partial))
+        defer {
+            if hold.root != target.root {
+                try? FileManager.default.removeItem(at: hold.root.deletingLastPathComponent())
+            }
+        }
         let wanted = try SQLiteStore.blobs(of: store)
         guard !wanted.isEmpty else {
             try? FileManager.default.removeItem(at: target.root)
@@ -34,14 +59,12 @@ extension Backup {
         }
         try target.make(hasUploads: false)
         let known = Set(wanted)
-        for blob in target.list(after: nil, limit: .max) where !known.contains(blob) {
-            unlink(target.url(of: blob).path)
-        }
+        for blob in target.list(after: nil, limit: .max) where !known.contains(blob) { unlink(target.path(of: blob)) }
         for blob in wanted where target.size(of: blob) == nil {
-            guard source.size(of: blob) != nil else { continue }
-            try target.makeFolder(target.folder(of: blob))
-            if link(source.url(of: blob).path, target.url(of: blob).path) == 0 { continue }
-            _ = try DurableFile.copy(source.url(of: blob), to: target.url(of: blob))
+            // What came after they were held is there still: it is younger than a day.
+            guard let place = [hold, source].first(where: { $0.size(of: blob) != nil }) else { continue }
+            if link(place.path(of: blob), target.path(of: blob)) == 0 { continue }
+            _ = try DurableFile.copy(place.url(of: blob), to: target.url(of: blob))
         }
         try syncFolders(of: target)
     }
@@ -54,7 +77,8 @@ extension Backup {
         guard FileManager.default.fileExists(atPath: source.blobs.path) else { return }
         try target.make()
         for blob in source.list(after: nil, limit: .max) {
-            try target.makeFolder(target.folder(of: blob))
+            // A backup's bytes may be what lies there, under a second name: they are not written over.
+            unlink(target.path(of: blob))
             let copied = try DurableFile.copy(source.url(of: blob), to: target.url(of: blob))
             try check(copied, blob, source.url(of: blob))
         }

@@ -66,7 +66,8 @@ extension Backup {
             let isStore = name.hasPrefix(SQLiteStore.fileName) || name.hasPrefix("search.sqlite")
             return isStore && !name.contains(unfinished) || owned.contains(name)
         }
-        guard let store else { return }
+        let hasFiles = !isUnfinished(in: data) && MediaDirectory(in: data).list(after: nil, limit: 1).count > 0
+        guard let store = store ?? (hasFiles ? MediaDirectory.name : nil) else { return }
         throw .invalidParameter(
             "data",
             "has a store, or a part of one: \(data.appending(component: store).path). Move the directory away, or name "

@@ -86,11 +86,11 @@ package enum Backup {
     private static func fill(
         _ partial: URL, of data: URL, _ now: Date, _ progress: Progress
     ) throws(ChatError) -> BackupManifest {
-        try holdMedia(of: data, in: partial)
+        let hold = try holdMedia(of: data, in: partial)
         let store = partial.appending(component: SQLiteStore.fileName)
         let contents = try SQLiteStore.copy(from: data, to: store, progress: progress)
         chmod(store.path, 0o600)
-        try takeMedia(of: data, in: partial, referredToBy: store)
+        try takeMedia(of: data, from: hold, in: partial, referredToBy: store)
         var files = [try DurableFile.read(store)]
         for name in secrets {
             let file = data.appending(component: name)
@@ -104,7 +104,7 @@ package enum Backup {
         guard let text = try? manifest.encoded() else {
             throw ChatError(.internalError, "the manifest can't be written")
         }
-        try DurableFile.write(text, to: partial.appending(component: BackupManifest.fileName))
+        try DurableFile.write(Array(text), to: partial.appending(component: BackupManifest.fileName))
         try DurableFile.sync(partial)
         return manifest
     }

@@ -48,11 +48,24 @@ enum DurableFile {
         return BackupManifest.File(name: file.lastPathComponent, bytes: size, sha256: hash.finalize().hexadecimal)
     }
 
-    static func write(_ data: Data, to file: URL) throws(ChatError) {
+    /// Copies the first bytes of an open file to another, named `file`.
+    static func copy(_ count: Int64, from source: Int32, to copy: Int32, _ file: URL) throws(ChatError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: step, alignment: 16)
+        defer { buffer.deallocate() }
+        var done: Int64 = 0
+        while done < count {
+            let read = pread(source, buffer.baseAddress, min(step, Int(count - done)), off_t(done))
+            if read < 0, errno == EINTR { continue }
+            guard read > 0 else { throw failure("\(file.path) can't be read") }
+            try write(UnsafeRawBufferPointer(rebasing: buffer[..<read]), to: copy, file)
+            done += Int64(read)
+        }
+    }
+
+    static func write(_ bytes: [UInt8], to file: URL) throws(ChatError) {
         let output = open(file.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard output >= 0 else { throw failure("\(file.path) can't be made") }
         defer { close(output) }
-        let bytes = Array(data)
         let outcome = bytes.withUnsafeBytes { bytes in
             Result { () throws(ChatError) in try write(bytes, to: output, file) }
         }

@@ -54,10 +54,20 @@ final class Exchange: Sendable {
         if !taken.load(ordering: .relaxed) { abandoned.store(true, ordering: .relaxed) }
     }
 
+    /// Closes the connection after the answer to a request, where more of its body is to come than is worth taking.
+    static func abandonBody(of request: Request) {
+        if request.length.map({ $0 > smallRest }) ?? true { current?.abandonBody() }
+    }
+
     /// Says that nothing of the body is still to come.
     func tookBody() { taken.store(true, ordering: .relaxed) }
 
     var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
+
+    /// Ends the connection after a time, unless that is cancelled.
+    func closes(after time: TimeAmount) -> Scheduled<Void> {
+        channel.eventLoop.scheduleTask(in: time) { [channel] in channel.close(promise: nil) }
+    }
 
     /// Ends the connection now: whoever waits for its body hears of it.
     func interrupt() { channel.close(promise: nil) }

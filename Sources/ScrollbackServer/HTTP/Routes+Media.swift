@@ -87,28 +87,23 @@ extension Route {
         _ scope: RequestScope, _ request: Request, _ context: BasicRequestContext, isThumbnail: Bool
     ) async throws(ChatError) -> MediaRow {
         let given = try scope.query(request)["token"]
-        let caller: Caller
-        let media: MediaID
+        let media = try id(scope, context)
+        let verified: VerifiedToken
         if let given {
             guard given.count == 1 else { throw .invalidParameter("token", "must be given once") }
-            media = try id(scope, context)
-            caller = try await scope.caller(by: MediaLink(media: media, isThumbnail: isThumbnail), given[0])
+            verified = try await scope.tokens.verify(
+                given[0], for: MediaLink(media: media, isThumbnail: isThumbnail))
         } else {
-            caller = try await scope.caller(request)
-            media = try id(scope, context)
+            verified = try await scope.tokens.verify(try scope.bearer(request))
         }
-        return try await scope.read { try $0.file(media, by: caller) }
+        return try await scope.read { engine in
+            try engine.checkNotRevoked(verified.caller.user, issuedAt: verified.issuedAt)
+            return try engine.file(media, by: verified.caller)
+        }
     }
 }
 
 extension RequestScope {
-    /// Who made a link.
-    func caller(by link: MediaLink, _ token: String) async throws(ChatError) -> Caller {
-        let verified = try await tokens.verify(token, for: link)
-        try await read { try $0.checkNotRevoked(verified.caller.user, issuedAt: verified.issuedAt) }
-        return verified.caller
-    }
-
     /// Who goes on with an upload, which may be by the token they began it with, though it expired meanwhile.
     func uploader(_ request: Request) async throws(ChatError) -> Caller {
         let verified = try await tokens.verify(try bearer(request), evenExpired: true)

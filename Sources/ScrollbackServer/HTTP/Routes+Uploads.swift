@@ -13,7 +13,7 @@ extension Route {
                 return try await begin(scope, request, fields)
             } catch {
                 // Nobody took any of the body.
-                if request.length.map({ $0 > Exchange.smallRest }) ?? true { Exchange.current?.abandonBody() }
+                Exchange.abandonBody(of: request)
                 throw error
             }
         },
@@ -39,7 +39,7 @@ extension Route {
             do throws(ChatError) {
                 return try await goOn(scope, request, try upload(context))
             } catch {
-                if request.length.map({ $0 > Exchange.smallRest }) ?? true { Exchange.current?.abandonBody() }
+                Exchange.abandonBody(of: request)
                 throw error
             }
         },
@@ -84,32 +84,52 @@ extension Route {
                 .malformed, "Upload-Length is \(said), and the body has \(length) bytes", parameter: "Upload-Length")
         }
         wanted.length = said ?? length
-        let row: UploadRow
-        switch try await engine.beginUpload(wanted, by: caller) {
-        case .upload(let begun): row = begun
-        case .file(let file):
-            if request.length.map({ $0 > Exchange.smallRest }) ?? true { Exchange.current?.abandonBody() }
-            return respond(.ok) { file.writeMembers(to: &$0) }
+        if !fields.isResumable, let length, length <= Receiving.part {
+            return try await take(request, length, wanted, by: caller, engine)
         }
         let exchange = Exchange.current
         let isResumable = fields.isResumable
-        let transfer = try await engine.transfer(row.id, by: caller.user) {
+        let beginning = try await engine.beginTransfer(wanted, by: caller, isResumable: isResumable) {
             // What can't be gone on with is let finish.
             if isResumable { exchange?.interrupt() }
         }
-        let location = isResumable ? UploadFields.location(of: row.id) : nil
+        let transfer: Transfer
+        switch beginning {
+        case .upload(let begun): transfer = begun
+        case .file(let file):
+            Exchange.abandonBody(of: request)
+            return respond(.ok) { file.writeMembers(to: &$0) }
+        }
+        let location = isResumable ? await UploadFields.location(of: transfer.row.id) : nil
         if let location, scope.announcesUploads {
             // Before the body is read: a client may wait for it.
             var headers: HTTPFields = [.location: location]
             headers[.uploadVersion] = fields.version.map { String($0) }
-            if fields.version == 6 { headers[.uploadLimit] = UploadFields.limit(engine.settings.mediaLimits, row.type) }
+            if fields.version == 6 {
+                headers[.uploadLimit] = UploadFields.limit(engine.settings.mediaLimits, wanted.type)
+            }
             await exchange?.inform(.uploadResumptionSupported, headers)
         }
         await expect(request)
         return try await Receiving(
-            engine: engine, fields: fields, transfer: transfer, caller: caller, isEnd: isEnd, isResumable: isResumable,
-            location: location
+            engine: engine, fields: fields, transfer: transfer, caller: caller, isEnd: isEnd, location: location
         ).run(request)
+    }
+
+    /// Takes a file that is small enough to be held in memory.
+    private static func take(
+        _ request: Request, _ length: Int64, _ wanted: UploadRequest, by caller: Caller, _ engine: Engine
+    ) async throws(ChatError) -> Response {
+        await expect(request)
+        let bytes: [UInt8]
+        do {
+            bytes = Array(buffer: try await request.body.collect(upTo: Int(length)))
+        } catch {
+            throw Receiving.cut(error)
+        }
+        guard bytes.count == length else { throw Receiving.cut(nil) }
+        let (media, isNew) = try await engine.upload(bytes, wanted, by: caller)
+        return respond(isNew ? .created : .ok) { media.writeMembers(to: &$0) }
     }
 
     private static func goOn(
@@ -124,6 +144,11 @@ extension Route {
         if fields.version == 6, request.headers[.contentType] != "application/partial-upload" {
             throw ChatError(
                 .unsupportedMediaType, "the body must be application/partial-upload", parameter: "Content-Type")
+        }
+        if fields.version.map({ $0 > 3 }) ?? false, fields.isEnd == nil {
+            throw ChatError(
+                .malformed, "Upload-Complete must say whether the upload ends with these bytes",
+                parameter: "Upload-Complete")
         }
         let exchange = Exchange.current
         let transfer = try await engine.transfer(id, by: caller.user) { exchange?.interrupt() }
@@ -140,12 +165,15 @@ extension Route {
                 let media = try await scope.read { try $0.file(of: row) }
                 return Receiving.done(media, row, fields, nil, engine)
             }
-            if isEnd, let length = request.length { try await transfer.setLength(offset + length) }
+            if isEnd, let length = request.length {
+                let (end, isTooLarge) = offset.addingReportingOverflow(length)
+                try await transfer.setLength(isTooLarge ? .max : end)
+            }
             if fields.version == 6, let length = fields.length { try await transfer.setLength(length) }
         } catch {
             await transfer.end()
             guard error.code == .conflict else { throw error }
-            if request.length.map({ $0 > Exchange.smallRest }) ?? true { exchange?.abandonBody() }
+            Exchange.abandonBody(of: request)
             var response = error.response
             for field in fields.state(of: row, isDone: row.state == .done, in: engine) {
                 response.headers[field.name] = field.value
@@ -154,7 +182,7 @@ extension Route {
         }
         await expect(request)
         return try await Receiving(
-            engine: engine, fields: fields, transfer: transfer, caller: caller, isEnd: isEnd, isResumable: true
+            engine: engine, fields: fields, transfer: transfer, caller: caller, isEnd: isEnd
         ).run(request)
     }
 

@@ -13,16 +13,8 @@ final class DiskMediaStore: MediaStore {
         directory = MediaDirectory(in: data)
         self.threads = threads
         try directory.make()
-        // What a thumbnail that was being written has left.
-        for folder in directory.names(in: directory.blobs) {
-            let folder = directory.blobs.appending(component: folder)
-            for name in directory.names(in: folder) where name.hasSuffix(Self.unfinished) {
-                unlink(folder.appending(component: name).path)
-            }
-        }
+        directory.removeUnfinished()
     }
-
-    private static let unfinished = ".new"
 
     func open(_ upload: UploadID, at offset: Int64) async throws(ChatError) -> any UploadFile {
         try await threads.blocking { [directory, threads] () throws(ChatError) in
@@ -42,25 +34,33 @@ final class DiskMediaStore: MediaStore {
 
     func put(_ bytes: [UInt8], as blob: BlobID) async throws(ChatError) {
         try await threads.blocking { [directory] () throws(ChatError) in
-            guard directory.size(of: blob) != Int64(bytes.count) else { return }
-            let isNew = try directory.makeFolder(directory.folder(of: blob))
-            let file = directory.url(of: blob)
-            let partial = file.appendingPathExtension("new")
-            do throws(ChatError) {
-                try DurableFile.write(Data(bytes), to: partial)
-            } catch {
-                unlink(partial.path)
-                throw error
+            if directory.size(of: blob) != Int64(bytes.count) {
+                try directory.checkRoom()
+                let file = directory.newFile()
+                do throws(ChatError) {
+                    try DurableFile.write(bytes, to: file)
+                    try DurableFile.rename(file, to: directory.url(of: blob))
+                } catch {
+                    unlink(file.path)
+                    throw error
+                }
             }
-            try DurableFile.rename(partial, to: file)
+            // Whoever put it there may not have got this far.
             try DurableFile.sync(directory.folder(of: blob))
-            if isNew { try DurableFile.sync(directory.blobs) }
         }
     }
 
     func open(_ blob: BlobID) async throws(ChatError) -> any BlobFile {
         try await threads.blocking { [directory, threads] () throws(ChatError) in
-            try DiskBlob(directory.url(of: blob), threads)
+            try DiskBlob(directory.path(of: blob), threads)
+        }
+    }
+
+    func read(_ blob: BlobID, at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
+        try await threads.blocking { [directory] () throws(ChatError) in
+            let descriptor = try DiskBlob.open(directory.path(of: blob))
+            defer { close(descriptor) }
+            return try DiskBlob.read(descriptor, at: offset, count: count)
         }
     }
 
@@ -79,16 +79,10 @@ final class DiskMediaStore: MediaStore {
     }
 }
 
-/// Lets every other thread go first: messages don't wait for the hashing and copying of files.
-private func giveWay() {
-    #if os(Linux)
-        // Priorities are threads' own here; this one's is changed once, and again to no effect.
-        setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
-    #endif
-}
-
 extension NIOThreadPool {
     /// Runs what waits for the disk.
+    ///
+    /// What goes wrong is told without its place on this machine: that is in the cause.
     func blocking<Answer: Sendable>(
         _ body: @escaping @Sendable () throws(ChatError) -> Answer
     ) async throws(ChatError) -> Answer {
@@ -99,9 +93,26 @@ extension NIOThreadPool {
                         returning: .failure(ChatError(.shuttingDown, "the server is shutting down")))
                 }
                 giveWay()
-                continuation.resume(returning: Result { () throws(ChatError) in try body() })
+                continuation.resume(
+                    returning: Result { () throws(ChatError) in try body() }.mapError { error in
+                        guard error.code == .internalError else { return error }
+                        return ChatError(.internalError, "the file can't be read or written", cause: error)
+                    })
             }
         }
         return try result.get()
     }
 }
+
+/// Lets every other thread go first: messages don't wait for the hashing and copying of files.
+private func giveWay() {
+    #if os(Linux)
+        // Priorities are threads' own here.
+        guard hasGivenWay.currentValue == nil else { return }
+        setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
+        hasGivenWay.currentValue = Marker()
+    #endif
+}
+
+private final class Marker: Sendable {}
+private let hasGivenWay = ThreadSpecificVariable<Marker>()

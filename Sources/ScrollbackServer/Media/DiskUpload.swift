@@ -16,6 +16,8 @@ final class DiskUpload: UploadFile {
         var descriptor: Int32
         /// Of all bytes from the first, where all of them came by here.
         var hasher: BlobHasher?
+        /// Whether the file's name may not be on disk yet.
+        var isNew: Bool
     }
 
     init(
@@ -29,13 +31,35 @@ final class DiskUpload: UploadFile {
             if errno == ENOENT { throw Self.lost }
             throw DurableFile.failure("\(file.path) can't be opened")
         }
-        state = Mutex(State(descriptor: descriptor, hasher: offset == 0 ? BlobHasher() : nil))
+        state = Mutex(State(descriptor: descriptor, hasher: offset == 0 ? BlobHasher() : nil, isNew: offset == 0))
         guard lseek(descriptor, 0, SEEK_END) >= off_t(offset) else { throw Self.lost }
+        if isKept { try separate(count: offset) }
         // What lies behind was not synced: the row says how much is on disk, not the file.
-        guard ftruncate(descriptor, off_t(offset)) == 0, lseek(descriptor, off_t(offset), SEEK_SET) == offset else {
-            throw DurableFile.failure("\(file.path) can't be written")
+        try state.withLock { (state) throws(ChatError) in
+            guard ftruncate(state.descriptor, off_t(offset)) == 0,
+                lseek(state.descriptor, off_t(offset), SEEK_SET) == offset
+            else { throw DurableFile.failure("\(file.path) can't be written") }
         }
-        if offset == 0 { try DurableFile.sync(directory.uploads) }
+    }
+
+    /// Whether the file has a second name: a server that ended just before it said so has kept it as a blob.
+    private var isKept: Bool {
+        let facts = try? FileManager.default.attributesOfItem(atPath: file.path)
+        return (facts?[.referenceCount] as? Int ?? 1) > 1
+    }
+
+    /// Goes on in a file of its own with the first bytes: the blob's stay what they are.
+    private func separate(count: Int64) throws(ChatError) {
+        guard unlink(file.path) == 0 else { throw DurableFile.failure("\(file.path) can't be removed") }
+        let copy = Foundation.open(file.path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0o600)
+        guard copy >= 0 else { throw DurableFile.failure("\(file.path) can't be made") }
+        try state.withLock { (state) throws(ChatError) in
+            let kept = state.descriptor
+            defer { Foundation.close(kept) }
+            state.descriptor = copy
+            state.isNew = true
+            try DurableFile.copy(count, from: kept, to: copy, file)
+        }
     }
 
     deinit { state.withLock { if $0.descriptor >= 0 { Foundation.close($0.descriptor) } } }
@@ -44,6 +68,7 @@ final class DiskUpload: UploadFile {
 
     func append(_ bytes: [UInt8]) async throws(ChatError) {
         try await threads.blocking { [self] () throws(ChatError) in
+            try directory.checkRoom()
             let result = state.withLock { state in
                 bytes.withUnsafeBytes { bytes in
                     Result { () throws(ChatError) in
@@ -65,9 +90,16 @@ final class DiskUpload: UploadFile {
 
     func sync() async throws(ChatError) {
         try await threads.blocking { [self] () throws(ChatError) in
-            guard fdatasync(state.withLock { $0.descriptor }) == 0 else {
-                throw DurableFile.failure("the file can't be written")
-            }
+            try syncBytes()
+            guard state.withLock({ $0.isNew }) else { return }
+            try DurableFile.sync(directory.uploads)
+            state.withLock { $0.isNew = false }
+        }
+    }
+
+    private func syncBytes() throws(ChatError) {
+        guard fdatasync(state.withLock { $0.descriptor }) == 0 else {
+            throw DurableFile.failure("the file can't be written")
         }
     }
 
@@ -100,14 +132,20 @@ final class DiskUpload: UploadFile {
             let size = lseek(state.withLock { $0.descriptor }, 0, SEEK_END)
             guard size >= 0 else { throw DurableFile.failure("\(file.path) can't be read") }
             // Of another length it was damaged: these bytes are right.
-            guard directory.size(of: blob) != Int64(size) else { return }
-            let isNew = try directory.makeFolder(directory.folder(of: blob))
-            let target = directory.url(of: blob)
-            unlink(target.path)
-            // A second name, so that the upload is whole until its row says that it is done. Some file systems have none.
-            if link(file.path, target.path) != 0 { try DurableFile.rename(file, to: target) }
+            if directory.size(of: blob) != Int64(size) {
+                try syncBytes()
+                // A second name, so that the upload is whole until its row says that it is done. Some file systems have none.
+                let name = directory.newFile()
+                if link(file.path, name.path) == 0 {
+                    try DurableFile.rename(name, to: directory.url(of: blob))
+                    // Two names of the same bytes both stay where they are.
+                    unlink(name.path)
+                } else {
+                    try DurableFile.rename(file, to: directory.url(of: blob))
+                }
+            }
+            // Whoever put it there may not have got this far.
             try DurableFile.sync(directory.folder(of: blob))
-            if isNew { try DurableFile.sync(directory.blobs) }
         }
     }
 
@@ -125,29 +163,38 @@ final class DiskBlob: BlobFile {
     private let descriptor: Int32
     private let threads: NIOThreadPool
 
-    init(_ file: URL, _ threads: NIOThreadPool) throws(ChatError) {
+    init(_ path: String, _ threads: NIOThreadPool) throws(ChatError) {
         self.threads = threads
-        descriptor = Foundation.open(file.path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw DurableFile.failure("\(file.path) can't be opened") }
-            throw ChatError(.unknownMedia, "the file's bytes are not there any more")
-        }
+        descriptor = try Self.open(path)
         size = max(0, Int64(lseek(descriptor, 0, SEEK_END)))
     }
 
     deinit { Foundation.close(descriptor) }
 
     func read(at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
-        try await threads.blocking { [self] () throws(ChatError) in
-            while true {
-                var found = 0
-                let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-                    found = pread(descriptor, buffer.baseAddress, count, off_t(offset))
-                    initialized = max(0, found)
-                }
-                if found >= 0 { return bytes }
-                guard errno == EINTR else { throw DurableFile.failure("the file can't be read") }
+        try await threads.blocking { [descriptor] () throws(ChatError) in
+            try Self.read(descriptor, at: offset, count: count)
+        }
+    }
+
+    static func open(_ path: String) throws(ChatError) -> Int32 {
+        let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw DurableFile.failure("\(path) can't be opened") }
+            throw ChatError(.unknownMedia, "the file's bytes are not there any more")
+        }
+        return descriptor
+    }
+
+    static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(ChatError) -> [UInt8] {
+        while true {
+            var found = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+                found = pread(descriptor, buffer.baseAddress, count, off_t(offset))
+                initialized = max(0, found)
             }
+            if found >= 0 { return bytes }
+            guard errno == EINTR else { throw DurableFile.failure("the file can't be read") }
         }
     }
 }

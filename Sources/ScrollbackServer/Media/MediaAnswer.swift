@@ -10,12 +10,15 @@ import Synchronization
 struct MediaAnswer: Sendable {
     /// How much is read and written at a time.
     private static let part = 256 << 10
+    /// How long who reads has for a part.
+    private static let patience = TimeAmount.minutes(1)
 
     let blob: BlobID
     let mediaType: String
     let size: Int64
     let name: String?
     let caching: String
+    private let tag: String
 
     init(of row: MediaRow) {
         blob = row.blob
@@ -23,6 +26,7 @@ struct MediaAnswer: Sendable {
         size = row.size
         name = row.name
         caching = "private, max-age=86400, immutable"
+        tag = "\"\(blob)\""
     }
 
     /// - Returns: nothing where it has none.
@@ -34,9 +38,8 @@ struct MediaAnswer: Sendable {
         name = nil
         // There may be another one later.
         caching = "private, max-age=3600"
+        tag = "\"\(blob)\""
     }
-
-    private var tag: String { "\"\(blob)\"" }
 
     func response(to request: Request, _ engine: Engine) async throws(ChatError) -> Response {
         var headers: HTTPFields = [
@@ -51,7 +54,9 @@ struct MediaAnswer: Sendable {
         }
         // A part is of no use to who has another file's rest; of the two, a tag is all that is given here.
         let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
-        let wanted = isSame ? ByteRange(request.headers[.range], of: size) : .whole
+        // Of what is only asked about there are no parts.
+        let isGet = request.method == .get
+        let wanted = isSame && isGet ? ByteRange(request.headers[.range], of: size) : .whole
         let (first, count): (Int64, Int64)
         switch wanted {
         case .whole: (first, count) = (0, size)
@@ -65,24 +70,40 @@ struct MediaAnswer: Sendable {
             response.headers[.contentRange] = "bytes */\(size)"
             return response
         }
-        let file = try await engine.open(blob)
-        let status: HTTPResponse.Status = headers[.contentRange] == nil ? .ok : .partialContent
         headers[.contentLength] = String(count)
         return Response(
-            status: status, headers: headers,
-            body: ResponseBody(contentLength: Int(count)) { writer in
-                var place = first
-                while place < first + count {
-                    // Not read before what came before is on its way: who reads slowly costs one part.
-                    let bytes = try await file.read(
-                        at: place, count: Int(min(Int64(Self.part), first + count - place)))
-                    guard !bytes.isEmpty else { throw ChatError(.internalError, "the file's bytes end early") }
-                    try await writer.write(ByteBuffer(bytes: bytes))
-                    place += Int64(bytes.count)
-                    engine.mediaCounts.sentBytes.wrappingAdd(bytes.count, ordering: .relaxed)
-                }
-                try await writer.finish(nil)
-            })
+            status: headers[.contentRange] == nil ? .ok : .partialContent, headers: headers,
+            body: count <= Self.part && isGet
+                ? try await small(at: first, count: count, engine) : try await body(at: first, count: count, engine))
+    }
+
+    private static var endsEarly: ChatError { ChatError(.internalError, "the file's bytes end early") }
+
+    private func small(at first: Int64, count: Int64, _ engine: Engine) async throws(ChatError) -> ResponseBody {
+        let bytes = try await engine.media.read(blob, at: first, count: Int(count))
+        guard bytes.count == count else { throw Self.endsEarly }
+        engine.mediaCounts.sentBytes.wrappingAdd(bytes.count, ordering: .relaxed)
+        return ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+    }
+
+    private func body(at first: Int64, count: Int64, _ engine: Engine) async throws(ChatError) -> ResponseBody {
+        let file = try await engine.media.open(blob)
+        let exchange = Exchange.current
+        return ResponseBody(contentLength: Int(count)) { writer in
+            var place = first
+            while place < first + count {
+                // Not read before what came before is on its way: who reads slowly costs one part.
+                let bytes = try await file.read(
+                    at: place, count: Int(min(Int64(Self.part), first + count - place)))
+                guard !bytes.isEmpty else { throw Self.endsEarly }
+                let isStuck = exchange?.closes(after: Self.patience)
+                try await writer.write(ByteBuffer(bytes: bytes))
+                isStuck?.cancel()
+                place += Int64(bytes.count)
+                engine.mediaCounts.sentBytes.wrappingAdd(bytes.count, ordering: .relaxed)
+            }
+            try await writer.finish(nil)
+        }
     }
 
     private func matches(_ list: String?) -> Bool {

@@ -7,9 +7,11 @@ package struct MediaDirectory: Sendable {
     package static let name = "media"
 
     let root: URL
+    private let blobsPath: String
 
     package init(in data: URL) {
         root = data.appending(path: Self.name)
+        blobsPath = root.appending(path: "blobs").path
     }
 
     var uploads: URL { root.appending(path: "uploads") }
@@ -17,17 +19,35 @@ package struct MediaDirectory: Sendable {
 
     func url(of upload: UploadID) -> URL { uploads.appending(component: upload.text) }
 
+    /// A name that nothing has yet, for what is to get its own by being renamed.
+    func newFile() -> URL { uploads.appending(component: UUID().uuidString + Self.unfinished) }
+
+    private static let unfinished = ".new"
+
+    /// Removes what a server that was ended left under such names.
+    func removeUnfinished() {
+        for name in names(in: uploads) where name.hasSuffix(Self.unfinished) {
+            unlink(uploads.appending(component: name).path)
+        }
+    }
+
     /// The folder that a blob lies in with those whose hash begins with the same two digits.
     func folder(of blob: BlobID) -> URL { blobs.appending(component: String(blob.description.prefix(2))) }
 
-    package func url(of blob: BlobID) -> URL {
-        folder(of: blob).appending(component: String(blob.description.dropFirst(2)))
+    package func url(of blob: BlobID) -> URL { URL(filePath: path(of: blob)) }
+
+    /// As ``url(of:)``, for system calls.
+    func path(of blob: BlobID) -> String {
+        let name = blob.description
+        return "\(blobsPath)/\(name.prefix(2))/\(name.dropFirst(2))"
     }
 
     /// How many bytes a blob has; nothing where it is not there.
     package func size(of blob: BlobID) -> Int64? {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: url(of: blob).path)
-        return (attributes?[.size] as? NSNumber)?.int64Value
+        let descriptor = open(path(of: blob), O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return Int64(lseek(descriptor, 0, SEEK_END))
     }
 
     /// Makes the folders, on disk under their names.
@@ -35,16 +55,26 @@ package struct MediaDirectory: Sendable {
     /// - Parameter hasUploads: whether it is a server's, not a backup's.
     func make(hasUploads: Bool = true) throws(ChatError) {
         for folder in [root, blobs] + (hasUploads ? [uploads] : []) { try makeFolder(folder) }
-        try DurableFile.sync(root)
-        try DurableFile.sync(root.deletingLastPathComponent())
+        for first in UInt8.min...UInt8.max { try makeFolder(blobs.appending(component: [first].hexadecimal)) }
+        for folder in [blobs, root, root.deletingLastPathComponent()] { try DurableFile.sync(folder) }
     }
 
-    /// - Returns: whether it was made now.
-    @discardableResult
-    func makeFolder(_ folder: URL) throws(ChatError) -> Bool {
-        if mkdir(folder.path, 0o700) == 0 { return true }
-        guard errno == EEXIST else { throw DurableFile.failure("\(folder.path) can't be made") }
-        return false
+    private func makeFolder(_ folder: URL) throws(ChatError) {
+        guard mkdir(folder.path, 0o700) == 0 || errno == EEXIST else {
+            throw DurableFile.failure("\(folder.path) can't be made")
+        }
+    }
+
+    /// Leaves messages some room, when files have filled the volume.
+    ///
+    /// - Throws: `storage-full` where less than a twentieth of it is left, or 1 GiB of a large one.
+    func checkRoom() throws(ChatError) {
+        guard let facts = try? FileManager.default.attributesOfFileSystem(forPath: root.path),
+            let free = facts[.systemFreeSize] as? Int64, let all = facts[.systemSize] as? Int64
+        else { return }
+        guard free >= min(1 << 30, all / 20) else {
+            throw ChatError(.storageFull, "there is no room left for files")
+        }
     }
 
     /// The blobs that are there, in order.

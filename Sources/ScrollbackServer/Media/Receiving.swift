@@ -7,8 +7,8 @@ import ScrollbackModel
 
 /// Takes a request's body into an upload, and answers.
 struct Receiving: Sendable {
-    /// How much is collected before it is written.
-    private static let part = 256 << 10
+    /// How much is collected before it is written; what is no larger is never anything but whole.
+    static let part = 256 << 10
 
     let engine: Engine
     let fields: UploadFields
@@ -16,8 +16,6 @@ struct Receiving: Sendable {
     let caller: Caller
     /// Whether the upload ends with the body.
     let isEnd: Bool
-    /// Whether what came is kept for going on later.
-    let isResumable: Bool
     /// Said in the answer to the request that began it.
     var location: String?
 
@@ -28,7 +26,7 @@ struct Receiving: Sendable {
                 await transfer.end()
                 return incomplete(await transfer.row)
             }
-            let media = try await transfer.finish(by: caller, keepsAnswer: isResumable)
+            let media = try await transfer.finish(by: caller)
             await transfer.end()
             return Self.done(media, await transfer.row, fields, location, engine)
         } catch {
@@ -39,7 +37,7 @@ struct Receiving: Sendable {
 
     /// What is kept of an upload that went wrong: nothing where it can only go wrong again.
     private func leave(after error: ChatError) async {
-        if isResumable, error.status >= 500 || error.code == .malformed {
+        if transfer.isResumable, error.status >= 500 || error.code == .malformed {
             await transfer.end()
         } else {
             await transfer.cancel()
@@ -71,8 +69,12 @@ struct Receiving: Sendable {
         // A body without a length ends with its connection too, and then not as it was meant to.
         let isWhole = length.map { $0 == received } ?? (Exchange.current?.channel.isActive ?? true)
         guard cause == nil, isWhole else {
-            throw ChatError(.malformed, "the body did not arrive whole", cause: cause)
+            throw Self.cut(cause)
         }
+    }
+
+    static func cut(_ cause: (any Error)?) -> ChatError {
+        ChatError(.malformed, "the body did not arrive whole", cause: cause)
     }
 
     private func append(_ bytes: [UInt8], rest: Int64?) async throws(ChatError) {

@@ -83,7 +83,6 @@ extension HTTPField.Name {
     static let uploadOffset = known("Upload-Offset")
     static let uploadLength = known("Upload-Length")
     static let uploadLimit = known("Upload-Limit")
-    static let acceptPatch = known("Accept-Patch")
     static let reprDigest = known("Repr-Digest")
 }
 

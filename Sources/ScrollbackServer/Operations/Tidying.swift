@@ -35,8 +35,8 @@ struct Tidying: Service {
                     do {
                         try await engine.expire()
                         try await engine.sweep()
-                        try await engine.tidyMedia()
                         try await engine.forget()
+                        try await engine.tidyMedia()
                     } catch is CancellationError {
                         break
                     } catch {

@@ -89,6 +89,19 @@ struct ChatCommandTests {
         let forced = try await run(fetch + ["--force", "--json"])
         #expect(forced.code == 0 && forced.output.contains(#""size":"#), "\(forced)")
 
+        // A file may be called as a folder that is there: that stays.
+        try FileManager.default.removeItem(atPath: copy)
+        try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
+        let folder = try await run(fetch + ["--force"])
+        #expect(folder.code == 1 && folder.errors.contains("is a directory"), "\(folder)")
+        try FileManager.default.removeItem(atPath: copy)
+        try FileManager.default.copyItem(atPath: gif.path, toPath: copy)
+        // What somebody says does not command the terminal.
+        _ = try await run(["send", "group:crew", "a\u{1B}[2Jb\u{9B}c\u{7}", "--as", "bob"])
+        let read = try await run(["history", "group:crew", "--as", "alice"])
+        #expect(read.code == 0 && read.output.contains("a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}"), "\(read)")
+        #expect(!read.output.unicodeScalars.contains("\u{1B}"))
+
         for (arguments, code, word) in [
             (["send", "group:crew", "--gif", copy, "hello", "--as", "alice"], 64, "either a text or one file"),
             (["send", "group:crew", "--as", "alice"], 64, "either a text or one file"),

@@ -70,6 +70,20 @@ struct DownloadTests {
         #expect(other.status == 200 && other.bytes.count == 1_000_000)
     }
 
+    @Test("Parts are of what is got, not of what is asked about; large files come in parts as small ones do")
+    func parts() async throws {
+        for file in [SampleFile.noise(1000), SampleFile.noise(1_000_000)] {
+            let (media, _) = try await world.send(file)
+            let asked = try await world.file(media, by: world.bob, ["Range": "bytes=10-19"], method: "HEAD")
+            #expect(asked.status == 200 && asked.headers["content-length"] == String(file.count))
+            for range in [10...19, 500...999, 0...file.count - 1] {
+                let got = try await world.file(
+                    media, by: world.bob, ["Range": "bytes=\(range.lowerBound)-\(range.upperBound)"])
+                #expect(got.status == 206 && got.bytes == Array(file[range]))
+            }
+        }
+    }
+
     @Test("Members, who left, strangers, administrators; before, after a recall and after retention")
     func access() async throws {
         let (media, message) = try await world.send(SampleFile.text)

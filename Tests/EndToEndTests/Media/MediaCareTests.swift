@@ -56,6 +56,27 @@ struct MediaCareTests {
         #expect(!verdict.isWhole && verdict.text.contains("was changed"), "\(verdict)")
     }
 
+    @Test("A restore over files that are there, which may be the backup's own, is refused and changes none")
+    func overItself() async throws {
+        let world = try await MediaServer()
+        let (media, _) = try await world.send(SampleFile.mp3)
+        let (backup, _) = try await world.server.backUp("backup")
+        #expect(try await world.server.terminate() == 0)
+        let data = world.server.data
+        for name in try FileManager.default.contentsOfDirectory(atPath: data.path) where name != "media" {
+            try FileManager.default.removeItem(at: data.appending(component: name))
+        }
+        let refused = try await RunningServer.command(["restore", backup.path, "--data", data.path])
+        #expect(refused.code != 0 && refused.errors.contains("media"), "\(refused)")
+        // One that was stopped half way goes on, beside what it copied and what it is to copy.
+        try Data().write(to: data.appending(component: "scrollback.sqlite.restoring"))
+        let again = try await RunningServer.command(["restore", backup.path, "--data", data.path])
+        #expect(again.code == 0, "\(again)")
+        #expect(try await RunningServer.verdict(backup).isWhole)
+        try await world.server.start()
+        #expect(try await world.file(media, by: world.bob).bytes == SampleFile.mp3)
+    }
+
     @Test("Bytes that are missing or cut off are told of by verify")
     func verify() async throws {
         let world = try await MediaServer()

@@ -76,6 +76,55 @@ struct UploadTests {
         }
     }
 
+    @Test("Lengths that are none are refused, and an upload that does not say whether it ends")
+    func lengths() async throws {
+        let world = try await MediaServer()
+        let begun = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: [1], type: nil, headers: MediaServer.fields(6, isEnd: false))
+        let upload = try #require(begun.headers["location"])
+        let connection = try await RawConnection(world.server)
+        var head = "PATCH \(upload) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(world.alice.token ?? "")\r\n"
+        head += "Upload-Draft-Interop-Version: 6\r\nUpload-Offset: 1\r\nUpload-Complete: ?1\r\n"
+        head += "Content-Type: application/partial-upload\r\n"
+        connection.write(head + "Content-Length: \(Int64.max)\r\n\r\n")
+        #expect(try await connection.answer().status == 413)
+        for version in 4...6 {
+            var fields = MediaServer.fields(version, isEnd: true, offset: 1)
+            fields["Upload-Complete"] = nil
+            let answer = try await world.alice.call(
+                "PATCH", upload, bytes: [2], type: "application/partial-upload", headers: fields)
+            #expect(answer.status == 400 && answer.json.string("parameter") == "Upload-Complete", "\(answer)")
+        }
+        let more = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: [1, 2, 3], type: nil, headers: MediaServer.fields(6, isEnd: false))
+        var fields = MediaServer.fields(6, isEnd: false, offset: 3)
+        fields["Upload-Length"] = "2"
+        let short = try await world.alice.call(
+            "PATCH", try #require(more.headers["location"]), bytes: [], type: "application/partial-upload",
+            headers: fields)
+        #expect(short.status == 400 && short.json.string("parameter") == "Upload-Length", "\(short)")
+    }
+
+    @Test("A server that ended between keeping an upload's bytes and saying so never changes what it kept")
+    func keptTwice() async throws {
+        let world = try await MediaServer()
+        let begun = try await world.alice.call(
+            "POST", MediaServer.path(), bytes: Array(Self.file[..<1_000_000]), type: nil,
+            headers: MediaServer.fields(6, isEnd: false))
+        let upload = try #require(begun.headers["location"])
+        world.server.kill()
+        let folder = world.server.data.appending(path: "media/uploads")
+        let name = try #require(upload.split(separator: "/").last)
+        let kept = world.server.data.appending(component: "kept")
+        try FileManager.default.linkItem(at: folder.appending(component: String(name)), to: kept)
+        try await world.server.start()
+        let end = try await world.append(Array(Self.file[1_000_000...]), to: upload, at: 1_000_000, 6)
+        #expect(end.status == 201, "\(end)")
+        let media = try #require(end.json.string("media"))
+        #expect(try await world.file(media, by: world.alice).bytes == Self.file)
+        #expect(try Data(contentsOf: kept) == Data(Self.file[..<1_000_000]))
+    }
+
     @Test("A connection that hangs is ended by whoever comes to go on; nothing it sent is lost")
     func takeover() async throws {
         let world = try await MediaServer()

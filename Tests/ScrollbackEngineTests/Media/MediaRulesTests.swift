@@ -104,6 +104,22 @@ struct MediaRulesTests {
         #expect(send(#""size":\#(file.size),"mediaType":"image/png""#) == nil)
     }
 
+    @Test("A message that is not kept has no files, and one has at most 50")
+    func unkept() async throws {
+        let file = try await world.upload(SampleFile.text, to: group, by: "alice")
+        var unkept = try world.submission(of: file)
+        unkept.attributes.traits.isStored = false
+        #expect(refusal { try world.send(unkept, to: group, by: "alice") }?.parameter == "flags.storeInHistory")
+        func listed(_ count: Int) throws -> Submission {
+            let ids = (0..<count).map { _ in MediaID(UUID()).description } + [file.id.description]
+            return try world.submission(MessageType("acme.album"), #"{"files":["\#(ids.joined(separator: #"",""#))"]}"#)
+        }
+        #expect(refusal { try world.send(listed(50), to: group, by: "alice") }?.limit == 50)
+        #expect(refusal { try world.send(listed(49), to: group, by: "alice") }?.code == .unknownMedia)
+        // Who may not send at all hears nothing of files.
+        #expect(refusal { try world.send(listed(50), to: group, by: "carol") }?.code == .unknownConversation)
+    }
+
     @Test("Uploading takes permission to send there, at the beginning and at the end")
     func permission() async throws {
         #expect(await refused { try await world.upload([1], to: group, by: "carol") }?.code == .unknownConversation)
@@ -157,9 +173,9 @@ struct MediaRulesTests {
         let request = try UploadRequest(conversation: group, media: id)
         // Of an upload whose place was lost another is begun.
         let lost = try await world.begin(request, by: "alice")
-        let file = try await world.engine.upload(SampleFile.text, request, by: alice)
+        let file = try await world.engine.upload(SampleFile.text, request, by: alice).file
         #expect(file.id == id)
-        #expect(try await world.engine.upload(SampleFile.mp3, request, by: alice) == file)
+        #expect(try await world.engine.upload(SampleFile.mp3, request, by: alice).file == file)
         let late = try await world.engine.transfer(lost.id, by: "alice", interrupt: {})
         try await late.append(SampleFile.mp3)
         #expect(await refused { _ = try await late.finish(by: alice) }?.code == .conflict)

@@ -68,6 +68,54 @@ struct MediaTidyTests {
         #expect(try await blobs == 0)
     }
 
+    @Test("The id of a file that went is nobody's again while a message names it")
+    func idsOfTheGone() async throws {
+        let file = try await world.upload(SampleFile.text, to: group, by: "alice")
+        let message = try world.submission(of: file)
+        try world.send(message, to: group, by: "alice")
+        world.clock.advance(by: 181 * day)
+        #expect(try await world.engine.tidyMedia() == 1)
+        let request = try UploadRequest(conversation: group, media: file.id)
+        for user: UserID in ["bob", "alice"] {
+            let caller = Caller(user: user)
+            #expect(
+                await refused { _ = try await world.engine.upload(SampleFile.mp3, request, by: caller) }?.code
+                    == .conflict)
+            #expect(await refused { _ = try await world.engine.beginUpload(request, by: caller) }?.code == .conflict)
+        }
+        #expect(try await blobs == 0)
+        try world.delete(message.id, in: group, by: Caller(user: "alice"))
+        _ = try await world.engine.upload(SampleFile.mp3, request, by: Caller(user: "bob"))
+    }
+
+    @Test("An upload that can't be gone on with is no row, and its bytes stay only while they come")
+    func plain() async throws {
+        let alice = Caller(user: "alice")
+        let request = try UploadRequest(conversation: group)
+        func begin() async throws -> Transfer {
+            let beginning = try await world.engine.beginTransfer(request, by: alice, isResumable: false, interrupt: {})
+            guard case .upload(let transfer) = beginning else { throw ChatError(.conflict, "it is there already") }
+            try await transfer.append(SampleFile.noise(9 << 20))
+            return transfer
+        }
+        let transfer = try await begin()
+        let id = await transfer.row.id
+        #expect(refusal { _ = try world.engine.upload(id, by: "alice") }?.code == .unknownUpload)
+        #expect(try await world.engine.removeRemains() == 1)
+        let file = try await transfer.finish(by: alice)
+        await transfer.end()
+        #expect(try await world.engine.bytes(of: file.id, by: alice) == SampleFile.noise(9 << 20))
+        #expect(refusal { _ = try world.engine.upload(id, by: "alice") }?.code == .unknownUpload)
+        await (try await begin()).cancel()
+        #expect(try await uploads == 0)
+
+        try world.set { $0.openUploads = 1 }
+        let open = try await begin()
+        #expect(await refused { _ = try await begin() }?.limit == 1)
+        await open.cancel()
+        await (try await begin()).cancel()
+    }
+
     @Test("An upload that nothing comes for goes after a day, one that goes on stays")
     func abandoned() async throws {
         let request = try UploadRequest(conversation: group)

@@ -10,7 +10,8 @@ extension World {
         _ bytes: [UInt8], as type: MessageType = .file, to id: ConversationID, by user: UserID, name: String? = nil
     ) async throws -> MediaRow {
         try await engine.upload(
-            bytes, UploadRequest(conversation: id, type: type, name: name), by: Caller(user: user))
+            bytes, UploadRequest(conversation: id, type: type, name: name), by: Caller(user: user)
+        ).file
     }
 
     func begin(_ request: UploadRequest, by user: UserID) async throws -> UploadRow {
