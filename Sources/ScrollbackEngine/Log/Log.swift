@@ -69,6 +69,9 @@ package final class Log: Sendable {
 
     private enum Admission { case run, wait, refuse(ChatError) }
 
+    /// How busy the writer is.
+    package let load = LoadMeter()
+
     /// How many jobs wait.
     package var depth: Int { state.withLock { $0.waiting.count } }
 
@@ -145,6 +148,7 @@ package final class Log: Sendable {
             publish(events, commit)
             recorded(count)
             for job in batch { job.finish(nil) }
+            load.add(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)
             observe(CommitReport(jobs: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
         } catch {
             let failure = error as? ChatError ?? ChatError(.internalError, "the store failed", cause: error)

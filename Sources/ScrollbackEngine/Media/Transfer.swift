@@ -6,6 +6,9 @@ import Synchronization
 package actor Transfer {
     /// After how many bytes what came is put on disk: this much is sent again after a crash.
     private static let step: Int64 = 8 << 20
+    /// How busy the writer of messages may be before files wait, and for how long they do.
+    private static let busy = 0.7
+    private static let pause = Duration.milliseconds(100)
     /// How much of the beginning is kept for finding out early what cannot be.
     private static let beginning = 256 << 10
 
@@ -62,6 +65,8 @@ package actor Transfer {
         count = end
         engine.mediaCounts.receivedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
         if count - row.offset >= Self.step { try await save() }
+        // Messages go first: while their writer has no rest, files come a part at a time.
+        if engine.log.load.share > Self.busy { try? await Task.sleep(for: Self.pause) }
     }
 
     private func look(at bytes: [UInt8]) throws(ChatError) {
