@@ -36,6 +36,22 @@ extension SQLiteStore {
                 CREATE INDEX delivery_conversation ON delivery (conversation, number);
                 """)
     }
+
+    /// Where mutes and blocks are looked for, written down with the conversation: sending asks for none elsewhere.
+    static func markManners(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                ALTER TABLE conversation ADD COLUMN hasMutes INTEGER NOT NULL DEFAULT 0 CHECK (hasMutes IN (0, 1));
+                -- 1: the first of a direct conversation's two has blocked the second; 2: the other way round.
+                ALTER TABLE conversation ADD COLUMN blocks INTEGER NOT NULL DEFAULT 0 CHECK (blocks BETWEEN 0 AND 3);
+
+                UPDATE conversation SET hasMutes = 1 WHERE number IN (SELECT conversation FROM mute);
+                UPDATE conversation SET blocks =
+                    EXISTS (SELECT 1 FROM block WHERE user = target AND blocked = part)
+                    + 2 * EXISTS (SELECT 1 FROM block WHERE user = part AND blocked = target)
+                WHERE kind = 'direct';
+                """)
+    }
 }
 
 extension SQLiteReader {

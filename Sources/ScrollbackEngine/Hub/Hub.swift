@@ -235,7 +235,7 @@ package final class Hub: Sendable {
     private func deliverRead(_ event: ReadEvent) {
         let id = event.conversation
         send(.read(id.relative(to: event.user), event.summary), to: connections(of: event.user))
-        guard id.kind == .direct else { return }
+        guard id.kind == .direct, event.isForPeer else { return }
         for peer in id.namedUsers where peer != event.user {
             send(.peerRead(id.relative(to: peer), event.user, event.summary.readSeq), to: connections(of: peer))
         }

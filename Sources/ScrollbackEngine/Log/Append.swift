@@ -229,7 +229,7 @@ extension Transaction {
                 throw try hasStanding(sender.user, in: row)
                     ? ChatError(.notMember, "you are not a member of \(id) any more") : Access.unknown(id)
             }
-            try checkMayWrite(sender, in: row)
+            try checkMayWrite(sender, in: row, role: role)
             return row
         }
         let isNamed = id.namedUsers.contains(sender.user)

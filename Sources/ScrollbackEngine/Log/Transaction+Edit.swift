@@ -19,7 +19,7 @@ extension Transaction {
         try require(
             .editOwn, orToOthers: .editOthers, message, of: subject, request, permissions: permissions,
             to: "editing this message")
-        try checkMayWrite(request.caller, in: row)
+        try checkMayWrite(request.caller, in: row, role: subject.access.role)
         guard !message.isDeleted else {
             throw ChatError(.conflict, "the message was deleted: there is nothing to edit", parameter: "id")
         }

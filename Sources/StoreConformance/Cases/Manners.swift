@@ -47,13 +47,18 @@ extension StoreConformance {
             try store.change { try $0.erase(conversation) }
             try store.read { try expectEqual(try $0.mute(of: "bob", in: conversation), nil) }
         },
-        Case("A conversation's being frozen and its capacity come back") { store in
+        Case("A conversation's being frozen, its capacity, and who is muted or blocked there come back") { store in
             var row = try store.make(.room("a"))
             row.isFrozen = true
             row.capacity = 5
-            try store.change { [row] in
-                var row = row
-                try $0.put(&row)
+            row.hasMutes = true
+            for blocks: DirectBlocks in [.byFirst, .bySecond, [.byFirst, .bySecond], []] {
+                row.blocks = blocks
+                try store.change { [row] in
+                    var row = row
+                    try $0.put(&row)
+                }
+                try store.read { [row] in try expectEqual(try $0.conversation(.room("a")), row) }
             }
             try store.read { [row] in try expectEqual(try $0.conversation(.room("a")), row) }
         },
