@@ -31,7 +31,11 @@ package struct Append: Sendable {
         if let content = judgement.replacement {
             self.submission.content = MessageContent(known: submission.content.type, json: content)
         }
+        if let attributes = judgement.attributes { self.submission.attributes = attributes }
     }
+
+    /// What is stored in place of what was sent.
+    var replacement: RawJSON? { submission.content.json == sent ? nil : submission.content.json }
 }
 
 extension Submission {
@@ -97,7 +101,7 @@ extension Transaction {
         return SendResult(
             outcome: .committed, id: message.id, timetoken: time,
             position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)), thread: message.thread,
-            content: append.judgement.replacement)
+            content: append.replacement)
     }
 
     /// What is stored of a message that was sent before, where that is not what was sent.
@@ -135,7 +139,7 @@ extension Transaction {
                     attributes: append.submission.attributes), origin: append.origin))
         return SendResult(
             outcome: .delivered, id: append.submission.id, timetoken: time, position: nil,
-            content: append.judgement.replacement)
+            content: append.replacement)
     }
 
     /// Gives the next place, and stores the message there.

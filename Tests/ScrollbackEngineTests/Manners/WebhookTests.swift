@@ -63,6 +63,51 @@ struct WebhookTests {
         program.answer(#"{"action":"reject"}"#)
         #expect(try await world.sent(message, to: group, by: "alice").outcome == .duplicate)
         #expect(try world.page(of: group, by: "bob").texts == ["better", "fine"])
+        // Asked again about the same message, which may have become another: another question.
+        #expect(Set(program.requests.map { $0.header("Scrollback-Delivery") }).count == 4 && !delivery.isEmpty)
+    }
+
+    @Test("The program is not asked about what its sender may not say")
+    func notAsked() async throws {
+        let program = FakeProgram()
+        let world = try before(program)
+        let message = world.submission("fine")
+        try await world.sent(message, to: group, by: "alice")
+        #expect(program.requests.count == 1)
+        try world.block("alice", by: "bob")
+        try world.mute("bob", .forever, in: group)
+        func code(_ body: () async throws -> Void) async -> ChatError.Code? { await refused(body)?.code }
+        #expect(await code { try await world.sent(to: group, by: "mallory") } == .unknownConversation)
+        #expect(await code { try await world.sent(to: group, by: "bob") } == .muted)
+        #expect(await code { try await world.sent(to: .direct("bob"), by: "alice") } == .blocked)
+        #expect(
+            await code { try await world.edited(message.id, in: group, "x", by: Caller(user: "bob")) } == .forbidden)
+        #expect(
+            await code { try await world.edited(world.newID(), in: group, "x", by: Caller(user: "alice")) }
+                == .unknownMessage)
+        #expect(program.requests.count == 1)
+        // What was stored is answered all the same.
+        try world.mute("alice", .forever, in: group)
+        #expect(try await world.sent(message, to: group, by: "alice").outcome == .duplicate)
+    }
+
+    @Test("An edit whose content the program replaces needs the files of the replacement")
+    func replacedFiles() async throws {
+        let program = FakeProgram()
+        let world = try before(program)
+        let mine = try await world.upload([1, 2, 3], to: group, by: "alice")
+        let theirs = try await world.upload([4, 5, 6], to: group, by: "bob")
+        let message = try world.submission(of: mine)
+        try await world.sent(message, to: group, by: "alice")
+        program.answer(#"{"action":"replace","content":{"media":"\#(theirs.id)"}}"#)
+        let edit = MessageEdit(message.content)
+        let result: Result<Message, ChatError> = await withCheckedContinuation { continuation in
+            world.engine.edit(message.id, in: group, edit, by: Caller(user: "alice")) {
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(throws: ChatError.self) { try result.get() }
+        #expect(try world.page(of: group, by: "bob").messages[0].content?.json.text.contains("\(mine.id)") == true)
     }
 
     @Test("An edit is asked about like a message")
