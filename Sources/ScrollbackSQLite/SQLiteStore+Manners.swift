@@ -89,8 +89,15 @@ extension SQLiteReader {
     }
 
     func conversationsWithDeliveries(after conversation: Int64, limit: Int) throws -> [Int64] {
-        try connection.all(
-            .deliveryConversations, limit: limit, bind: { $0.add(conversation) }, row: { $0.integer() })
+        var found: [Int64] = []
+        // One seek for each: a walk would pass over every delivery that waits.
+        while found.count < limit,
+            let next = try connection.first(
+                .deliveryConversation, bind: { $0.add(found.last ?? conversation) }, row: { $0.integer() })
+        {
+            found.append(next)
+        }
+        return found
     }
 
     func deliveries(of conversation: Int64, limit: Int) throws -> [DeliveryRow] {
@@ -146,16 +153,18 @@ extension SQLiteWriter {
             })
     }
 
-    func dropDeliveries(of conversation: Int64, through number: Int64) throws {
+    func dropDeliveries(of conversation: Int64, through number: Int64) throws -> Int {
         try connection.run(
             .dropDeliveriesOf,
             bind: {
                 $0.add(conversation)
                 $0.add(number)
             })
+        return connection.changes
     }
 
-    func dropDeliveries() throws {
+    func dropDeliveries() throws -> Int {
         try connection.run(.dropDeliveries, bind: { _ in })
+        return connection.changes
     }
 }

@@ -17,7 +17,7 @@ enum Query: Int, CaseIterable {
     case upload, openUploads, uploadsTouched
     case putMedia, removeMedia, removeUsesOf, insertUse, removeUse, putUpload, removeUpload
     case block, blocks, blockers, insertBlock, dropBlock, mute, putMute, dropMute, eraseMutes
-    case deliveryConversations, deliveries, deliveryCount, insertDelivery, dropDeliveriesOf, dropDeliveries
+    case deliveryConversation, deliveries, deliveryCount, insertDelivery, dropDeliveriesOf, dropDeliveries
 
     var sql: String {
         switch self {
@@ -103,7 +103,7 @@ enum Query: Int, CaseIterable {
             WHERE conversation = ?
             """
         case .block, .blocks, .blockers, .insertBlock, .dropBlock, .mute, .putMute, .dropMute, .eraseMutes: manners
-        case .deliveryConversations, .deliveries, .deliveryCount, .insertDelivery, .dropDeliveriesOf,
+        case .deliveryConversation, .deliveries, .deliveryCount, .insertDelivery, .dropDeliveriesOf,
             .dropDeliveries:
             manners
         default: mediaSQL ?? change

@@ -60,7 +60,6 @@ extension StoreConformance {
                 }
                 try store.read { [row] in try expectEqual(try $0.conversation(.room("a")), row) }
             }
-            try store.read { [row] in try expectEqual(try $0.conversation(.room("a")), row) }
         },
         Case("Deliveries wait in order, each under a number that is never given again") { store in
             let body = RawJSON(known: #"{"a" : 1}"#)
@@ -79,8 +78,9 @@ extension StoreConformance {
             let numbers = first.map(\.number)
             try expectEqual(numbers, Set(numbers).sorted())
             try store.change { store in
-                try store.dropDeliveries(of: 1, through: numbers[1])
-                try store.dropDeliveries(of: 2, through: .max)
+                try expectEqual(try store.dropDeliveries(of: 1, through: numbers[1]), 2)
+                try expectEqual(try store.dropDeliveries(of: 1, through: numbers[1]), 0)
+                try expectEqual(try store.dropDeliveries(of: 2, through: .max), 3)
                 try store.insertDelivery(body, of: 2)
             }
             try store.read { store in
@@ -88,7 +88,7 @@ extension StoreConformance {
                 let new = try store.deliveries(of: 2, limit: 10).map(\.number)
                 try expect(new.count == 1 && new[0] > 6, "a number is given again: \(new)")
             }
-            try store.change { try $0.dropDeliveries() }
+            try store.change { try expectEqual(try $0.dropDeliveries(), 2) }
             try store.read { try expectEqual(try $0.deliveryCount(), 0) }
         },
         Case("A transaction that fails leaves blocks, mutes and deliveries as they were") { store in

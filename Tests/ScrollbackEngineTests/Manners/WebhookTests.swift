@@ -51,7 +51,7 @@ struct WebhookTests {
             request.text
                 == #"{"event":"message","conversation":"group:g","sender":"alice","id":"\#(id)","type":"text","#
                 + #""content":{"text":"fine"},"mentions":{"users":["bob"]}}"#)
-        #expect(request.header("Scrollback-Delivery") == id)
+        let delivery = try #require(request.header("Scrollback-Delivery"))
         #expect(request.timeout == .seconds(2))
         program.answer(#"{"action":"reject","reason":"not here"}"#)
         let error = await refused { try await world.sent("no", to: group, by: "alice") }
@@ -254,6 +254,7 @@ struct WebhookTests {
         let first = try #require(program.requests.first), last = try #require(program.requests.last)
         #expect(first.body == last.body)
         #expect(first.header("Scrollback-Delivery") == last.header("Scrollback-Delivery"))
+        #expect(world.engine.waitingDeliveries == 0)
         let events = try #require(
             (try JSONSerialization.jsonObject(with: Data(last.body)) as? [String: Any])?["events"] as? [[String: Any]])
         let told = events.map { event -> String in
@@ -263,6 +264,29 @@ struct WebhookTests {
         }
         #expect(told == ["message one", "changed uno", "message two"])
         #expect(Set(events.compactMap { $0["delivery"] as? String }).count == 3)
+        delivering.cancel()
+        await delivering.value
+    }
+
+    @Test("A later try that has more events is named otherwise")
+    func names() async throws {
+        let program = FakeProgram()
+        program.answer("", status: 500)
+        let world = try after(program)
+        try world.send("one", to: group, by: "alice")
+        let delivering = Task { await world.engine.deliver() }
+        try await eventually { !program.requests.isEmpty }
+        try world.send("two", to: group, by: "alice")
+        try await eventually {
+            world.clock.advance(by: 1)
+            return program.requests.last?.text.contains("two") == true
+        }
+        #expect(world.engine.waitingDeliveries == 2)
+        #expect(try World(store: world.store).engine.waitingDeliveries == 2)
+        let names = Dictionary(grouping: program.requests, by: \.text).values.map { requests in
+            Set(requests.map { $0.header("Scrollback-Delivery") })
+        }
+        #expect(names.count == 2 && names.allSatisfy { $0.count == 1 } && Set(names).count == 2)
         delivering.cancel()
         await delivering.value
     }
@@ -328,6 +352,14 @@ struct WebhookTests {
         schedule.finished(second[1], isTaken: false, now: now)
         #expect(try begin() == [] && schedule.next.map { $0 > now } == true)
         schedule.finished(third[0], isTaken: false, now: now)
+        // Where every post is under way nobody is woken for what is due: a post that ends does that.
+        var busy = DeliverySchedule(limit: 1, longestWait: 60)
+        busy.follow(hook)
+        func beginLater(_ seconds: TimeInterval) throws -> [Int64] {
+            try world.store.read { try busy.begin(from: $0, now: now + seconds) }
+        }
+        busy.finished(second[0], isTaken: false, now: now)
+        #expect(try beginLater(60).count == 1 && beginLater(120) == [] && busy.next == nil)
         schedule.follow(.init(url: "http://other.invalid", secret: secret))
         #expect(try begin().count == 2, "another program is asked at once")
     }
