@@ -213,10 +213,24 @@ extension Transaction {
 
     private func conversationForSending(_ append: Append, permissions: Permissions) throws -> ConversationRow {
         let sender = Caller(user: append.sender, isAdmin: append.senderIsAdmin)
-        if let row = try checkSending(to: append.conversation, by: sender, permissions: permissions) { return row }
+        if let row = try checkSending(to: append.conversation, by: sender, permissions: permissions) {
+            if append.submission.attributes.priority == .high {
+                try checkMaySendHigh(sender, in: row, permissions: permissions)
+            }
+            return row
+        }
         // What is refused makes no conversation.
         try append.judgement.check()
         return try createNamed(append.conversation)
+    }
+
+    private func checkMaySendHigh(_ sender: Caller, in row: ConversationRow, permissions: Permissions) throws {
+        let role = try role(of: sender.user, in: row)
+        guard permissions[.sendHigh, row.id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
+            throw ChatError(
+                .forbidden, "sending to \(row.id) with high priority takes more than you are there",
+                parameter: "priority")
+        }
     }
 
     /// Whether somebody may send to a conversation now.
