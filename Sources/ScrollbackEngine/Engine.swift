@@ -21,7 +21,7 @@ package final class Engine: Sendable {
     private let hasOwnFilter: Bool
     let webhooks: (any WebhookTransport)?
     let turnstile = Turnstile()
-    package let deliveries = Deliveries()
+    package let deliveries: Deliveries
     /// How many messages that nobody could see were removed since the start.
     package let removedMessages = Atomic<Int>(0)
     /// Who writes to which upload now.
@@ -48,7 +48,8 @@ package final class Engine: Sendable {
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         let hub = Hub(clock: clock)
-        let settings = try Self.storedSettings(store)
+        let (settings, waiting) = try store.read { (try Self.storedSettings($0), try $0.deliveryCount()) }
+        deliveries = Deliveries(waiting: Int(waiting))
         let current = SharedSettings(settings)
         self.current = current
         self.filter = Mutex(filter ?? WordFilter(settings.manners.bannedWords))

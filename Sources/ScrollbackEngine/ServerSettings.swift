@@ -166,29 +166,32 @@ extension Engine {
         let words = preview.manners.bannedWords
         let filter = words == settings.manners.bannedWords ? nil : WordFilter(words)
         log.submit(
-            { [self] transaction in
-                var settings = settings
+            { transaction in
+                // What another change of the same batch set is in the store, and nowhere else yet.
+                var settings = try Self.storedSettings(transaction.store)
                 change(&settings)
                 settings = try settings.validated()
                 var writer = JSONWriter()
                 writer.object { settings.writeMembers(to: &$0, withSecrets: true) }
                 try transaction.store.put(settings: writer.json)
+                let isTold = settings.manners.webhooks.after != nil
+                transaction.isTold = isTold
                 // Who is told nothing any more is told nothing of the past either.
-                if settings.manners.webhooks.after == nil { try transaction.store.dropDeliveries() }
-                return settings
+                return (settings, dropped: isTold ? 0 : try transaction.store.dropDeliveries())
             },
             completion: { [self] result in
-                if case .success(let settings) = result {
+                if case .success(let (settings, dropped)) = result {
                     current.value.withLock { $0 = settings }
+                    deliveries.dropped(dropped)
                     follow(settings, filter)
                 }
-                completion(result)
+                completion(result.map { $0.0 })
             })
     }
 
-    static func storedSettings(_ store: any MessageStore) throws -> ServerSettings {
+    static func storedSettings(_ store: any StoreReader) throws -> ServerSettings {
         var settings = ServerSettings()
-        guard let text = try store.read({ try $0.settings() })?.text else { return settings }
+        guard let text = try store.settings()?.text else { return settings }
         var reader = JSONReader(text)
         try reader.object { (name, value) throws(ChatError) in
             if try !settings.read(name, &value) { try value.skip() }

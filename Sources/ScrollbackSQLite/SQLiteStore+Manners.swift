@@ -36,6 +36,22 @@ extension SQLiteStore {
                 CREATE INDEX delivery_conversation ON delivery (conversation, number);
                 """)
     }
+
+    /// Where mutes and blocks are looked for, written down with the conversation: sending asks for none elsewhere.
+    static func markManners(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                ALTER TABLE conversation ADD COLUMN hasMutes INTEGER NOT NULL DEFAULT 0 CHECK (hasMutes IN (0, 1));
+                -- 1: the first of a direct conversation's two has blocked the second; 2: the other way round.
+                ALTER TABLE conversation ADD COLUMN blocks INTEGER NOT NULL DEFAULT 0 CHECK (blocks BETWEEN 0 AND 3);
+
+                UPDATE conversation SET hasMutes = 1 WHERE number IN (SELECT conversation FROM mute);
+                UPDATE conversation SET blocks =
+                    EXISTS (SELECT 1 FROM block WHERE user = target AND blocked = part)
+                    + 2 * EXISTS (SELECT 1 FROM block WHERE user = part AND blocked = target)
+                WHERE kind = 'direct';
+                """)
+    }
 }
 
 extension SQLiteReader {
@@ -73,8 +89,15 @@ extension SQLiteReader {
     }
 
     func conversationsWithDeliveries(after conversation: Int64, limit: Int) throws -> [Int64] {
-        try connection.all(
-            .deliveryConversations, limit: limit, bind: { $0.add(conversation) }, row: { $0.integer() })
+        var found: [Int64] = []
+        // One seek for each: a walk would pass over every delivery that waits.
+        while found.count < limit,
+            let next = try connection.first(
+                .deliveryConversation, bind: { $0.add(found.last ?? conversation) }, row: { $0.integer() })
+        {
+            found.append(next)
+        }
+        return found
     }
 
     func deliveries(of conversation: Int64, limit: Int) throws -> [DeliveryRow] {
@@ -130,16 +153,18 @@ extension SQLiteWriter {
             })
     }
 
-    func dropDeliveries(of conversation: Int64, through number: Int64) throws {
+    func dropDeliveries(of conversation: Int64, through number: Int64) throws -> Int {
         try connection.run(
             .dropDeliveriesOf,
             bind: {
                 $0.add(conversation)
                 $0.add(number)
             })
+        return connection.changes
     }
 
-    func dropDeliveries() throws {
+    func dropDeliveries() throws -> Int {
         try connection.run(.dropDeliveries, bind: { _ in })
+        return connection.changes
     }
 }

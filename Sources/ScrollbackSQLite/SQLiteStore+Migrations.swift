@@ -4,7 +4,7 @@ import StoreFiles
 
 extension SQLiteStore {
     /// The newest schema this version knows.
-    static let schemaVersion = 3
+    static let schemaVersion = 4
 
     /// Brings a file up to date, one numbered migration after the other, each in a transaction of its own.
     ///
@@ -14,6 +14,7 @@ extension SQLiteStore {
         migrator.registerMigration("1", migrate: createTables)
         migrator.registerMigration("2", migrate: createMediaTables)
         migrator.registerMigration("3", migrate: createManners)
+        migrator.registerMigration("4", migrate: markManners)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(

@@ -142,4 +142,54 @@ import Testing
         // One look whether there are keys to forget.
         #expect(store.moved <= moved + 1)
     }
+
+    @Test func `Sending asks for no mute and no block where there are none`() throws {
+        let direct = ConversationID.direct(between: "alice", and: "bob")
+        var number: UInt64 = 0
+        func send(to id: ConversationID) throws -> Int {
+            try steps {
+                number += 1
+                let submission = Submission(id: MessageID(high: 2, low: number), content: .text("hello"))
+                let _: SendResult = try done { engine.send(submission, to: id, by: alice, completion: $0) }
+            }
+        }
+        // Elsewhere there are some: to look into an empty table costs less.
+        let elsewhere = ConversationID.group("elsewhere")
+        let _: Bool = try done {
+            engine.putConversation(elsewhere, ConversationSettings(members: ["bob"]), by: admin, completion: $0)
+        }
+        let _: Bool = try done {
+            engine.putMember("bob", role: nil, mute: .some(.forever), of: elsewhere, by: admin, completion: $0)
+        }
+        let _: Void = try done { engine.block("carol", isOn: true, by: alice, completion: $0) }
+        for id in [group, direct] { for _ in 0..<2 { _ = try send(to: id) } }
+        let plain = (group: try send(to: group), direct: try send(to: direct))
+        let _: Bool = try done {
+            engine.putMember("bob", role: nil, mute: .some(.forever), of: group, by: admin, completion: $0)
+        }
+        #expect(try send(to: group) > plain.group + 5, "a mute was looked for before")
+        let _: Void = try done { engine.block("bob", isOn: true, by: alice, completion: $0) }
+        #expect(try send(to: direct) <= plain.group, "a block is looked for")
+    }
+
+    @Test func `Which conversations have deliveries is asked with a seek for each`() throws {
+        func ask() throws -> Int {
+            try steps {
+                let found = try store.read { try $0.conversationsWithDeliveries(after: 0, limit: 100) }
+                #expect(found == [1, 2])
+            }
+        }
+        func insert(_ count: Int) throws {
+            try store.write { store, _ in
+                for number in 0..<count {
+                    try store.insertDelivery(RawJSON(known: "{}"), of: Int64(number % 2 + 1))
+                }
+            }
+        }
+        try insert(2)
+        _ = try ask()
+        let few = try ask()
+        try insert(2_000)
+        #expect(try ask() <= few + 10)
+    }
 }

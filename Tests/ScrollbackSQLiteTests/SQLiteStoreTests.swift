@@ -84,7 +84,42 @@ import Testing
         try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('12')") }
         try queue.close()
         let error = #expect(throws: ChatError.self) { try SQLiteStore(directory: folder.url) }
-        #expect(error?.message.contains("has schema 12, and this version of the server knows schemas up to 3") == true)
+        #expect(error?.message.contains("has schema 12, and this version of the server knows schemas up to 4") == true)
+    }
+
+    @Test func `A file of schema 3 is brought up to date, and its mutes and blocks hold`() throws {
+        let group = ConversationRow(id: .group("g"), salt: 1, createdAt: Date())
+        let names: [UserID] = ["a", "b", "c"]
+        let direct = names.flatMap { a in names.filter { a <= $0 }.map { ConversationID.direct(between: a, and: $0) } }
+        let store = try SQLiteStore(directory: folder.url)
+        try store.write { store, _ in
+            for id in [group.id, .group("free")] + direct {
+                var row = ConversationRow(id: id, salt: 1, createdAt: Date())
+                try store.put(&row)
+            }
+            try store.put(.forever, of: "alice", in: 1)
+            try store.putBlock(of: "b", by: "a", isOn: true)
+            try store.putBlock(of: "a", by: "c", isOn: true)
+            try store.putBlock(of: "b", by: "c", isOn: true)
+            try store.putBlock(of: "c", by: "b", isOn: true)
+        }
+        try store.close()
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE conversation DROP COLUMN hasMutes;
+                    ALTER TABLE conversation DROP COLUMN blocks;
+                    DELETE FROM grdb_migrations WHERE identifier = '4';
+                    """)
+        }
+        try queue.close()
+        let new = try SQLiteStore(directory: folder.url)
+        func row(_ id: ConversationID) throws -> ConversationRow? { try new.read { try $0.conversation(id) } }
+        #expect(try row(group.id)?.hasMutes == true)
+        #expect(try row(.group("free"))?.hasMutes == false)
+        let blocks = try direct.map { try row($0)?.blocks }
+        #expect(blocks == [[], .byFirst, .bySecond, [], [.byFirst, .bySecond], []])
     }
 
     @Test func `The file of a store that was closed has everything, without the log beside it`() throws {

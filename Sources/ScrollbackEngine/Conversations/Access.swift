@@ -16,6 +16,8 @@ package struct Caller: Hashable, Sendable {
 package struct Access {
     package let reader: UserID
     package let conversation: ConversationRow
+    /// A channel's community.
+    package let community: ConversationRow?
     /// The reader's own row; a community channel's, which may be absent though they are a member.
     package let member: MemberRow?
     /// What they may do; absent for who is no member now.
@@ -54,6 +56,7 @@ package struct Access {
 
         reader = caller.user
         conversation = row
+        community = standing.community
         member = standing.row
         role = standing.role
         var visible = SeqRangeSet()
@@ -95,6 +98,9 @@ package struct Access {
         baseN = max(row.floorN, joined.n, member?.readN ?? 0, member?.clearN ?? 0)
     }
 
+    /// Where a mute or a freeze keeps from writing here: the conversation, and a channel's community.
+    var places: [ConversationRow] { [conversation] + (community.map { [$0] } ?? []) }
+
     static func unknown(_ id: ConversationID) -> ChatError {
         ChatError(.unknownConversation, "there is no such conversation, or you may not see it")
     }
@@ -123,6 +129,8 @@ private struct Standing {
     }
 
     var row: MemberRow?
+    /// A channel's.
+    var community: ConversationRow?
     var role: Role?
     var isMember: Bool
     /// Whether they are a member by the community's list: then their own row here keeps a read position only.
@@ -146,6 +154,7 @@ private struct Standing {
             isMember = false
             return
         }
+        self.community = community
         let outer = try store.member(user, of: community.number)
         let isOuterMember = outer?.standing == .member
         communityView = outer?.view ?? 0

@@ -1,3 +1,4 @@
+import Foundation
 package import ScrollbackModel
 
 extension Engine {
@@ -36,13 +37,14 @@ extension Engine {
         log.submit(
             { [permissions] in
                 var isNew = false
+                // Before anything changes, and not once more after it: with another role the answer may be another.
                 if mute != nil {
                     try $0.checkMayMute(user, in: id, by: caller, permissions: permissions, joins: role != nil)
                 }
                 if role != nil || mute == nil {
                     isNew = try $0.putMember(user, role: role, of: id, by: caller, permissions: permissions)
                 }
-                if let mute { try $0.putMute(mute, of: user, in: id, by: caller, permissions: permissions) }
+                if let mute { try $0.putMute(mute, of: user, in: id) }
                 return isNew
             }, completion: completion)
     }
@@ -75,7 +77,9 @@ extension Engine {
                 row = community
             }
             return try store.members(of: row.number, after: after, limit: limit)
-                .map { Member(id: $0.user, role: $0.role, mute: try mute(of: $0.user, in: access.conversation, store)) }
+                .map {
+                    Member(id: $0.user, role: $0.role, mute: try mute(of: $0.user, in: [access.conversation], store))
+                }
         }
     }
 
@@ -127,7 +131,8 @@ extension Engine {
             unread: unread.messages, mentions: unread.mentions, readSeq: access.readPosition,
             lastMessage: last, isMuted: access.member?.isMuted ?? false, isPinned: access.member?.isPinned ?? false,
             isMarkedUnread: access.member?.isMarkedUnread ?? false, isMember: access.role != nil,
-            userRev: access.member?.userRev ?? 0, isFrozen: row.isFrozen, mute: try mute(of: user, in: row, store))
+            userRev: access.member?.userRev ?? 0, isFrozen: access.places.contains(where: \.isFrozen),
+            mute: try mute(of: user, in: access.places, store))
     }
 
     /// The newest message they see that the list of recents does not pass over, or the newest where there is none near.
@@ -147,9 +152,19 @@ extension Engine {
         return message
     }
 
-    /// For how long somebody may not write in a conversation; nothing where they may.
-    private func mute(of user: UserID, in row: ConversationRow, _ store: any StoreReader) throws -> Mute? {
-        guard let mute = try store.mute(of: user, in: row.number), mute.holds(at: clock()) else { return nil }
-        return mute
+    /// For how long somebody may not write, by the mute of these places that lasts longest; nothing where they may.
+    private func mute(of user: UserID, in places: [ConversationRow], _ store: any StoreReader) throws -> Mute? {
+        let now = clock()
+        return try places.filter(\.hasMutes).compactMap { try store.mute(of: user, in: $0.number) }
+            .filter { $0.holds(at: now) }.max { $0.end < $1.end }
+    }
+}
+
+extension Mute {
+    fileprivate var end: Date {
+        switch self {
+        case .until(let date): date
+        case .forever: .distantFuture
+        }
     }
 }

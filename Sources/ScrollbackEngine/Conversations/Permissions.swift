@@ -6,6 +6,8 @@ package enum Action: String, CaseIterable, Sendable {
     /// Read history, and hear what is said.
     case read
     case send
+    /// Send what a room streams whatever its pace.
+    case sendHigh
     /// Change one's own message.
     case editOwn
     /// Change somebody else's message.
@@ -80,6 +82,7 @@ package struct Permissions: Hashable, Sendable {
         .create: [.direct: .anyone, .group: .anyone, .community: .admin, .room: .admin, .system: .admin],
         .read: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .member],
         .send: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin],
+        .sendHigh: [.direct: .member, .group: .member, .community: .member, .room: .moderator, .system: .admin],
         .editOwn: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin],
         .editOthers: [.direct: .admin, .group: .admin, .community: .admin, .room: .admin, .system: .admin],
         .recall: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .admin],

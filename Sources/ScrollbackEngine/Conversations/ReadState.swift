@@ -114,7 +114,7 @@ extension Transaction {
         let summary = try Access(
             to: id, for: caller, in: store, permissions: permissions, generation: generation
         ).summary(for: user, in: store)
-        publish(.read(ReadEvent(conversation: id, user: user, summary: summary)))
+        publish(.read(ReadEvent(conversation: id, user: user, summary: summary, isForPeer: row.blocks.isEmpty)))
         return summary
     }
 }

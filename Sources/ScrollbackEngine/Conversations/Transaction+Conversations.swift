@@ -48,6 +48,7 @@ extension Transaction {
     private func makeLog(_ id: ConversationID) throws -> ConversationRow {
         var generator = SystemRandomNumberGenerator()
         var row = ConversationRow(id: id, salt: generator.next(), createdAt: now.date)
+        row.blocks = try blocks(in: id)
         if let old = try conversation(id) {
             row.number = old.number
             row.view = old.view + 1
@@ -121,6 +122,15 @@ extension Transaction {
         guard isChannel || settings.isPrivate != true else {
             throw ChatError.invalidParameter("private", "is a setting of a community's channels")
         }
+        if id.kind.traits.membership == .named {
+            // Nobody may change them later, and nobody is above the people of a direct conversation.
+            for (name, isGiven) in [
+                ("frozen", settings.isFrozen == true), ("name", id.kind == .direct && settings.name != nil),
+                ("avatar", id.kind == .direct && settings.avatar != nil),
+            ] where isGiven {
+                throw ChatError.invalidParameter(name, "is no setting of \(id.kind.rawValue) conversations")
+            }
+        }
         if case .some(.some(let capacity)) = settings.capacity {
             guard id.kind == .room else { throw ChatError.invalidParameter("capacity", "is a setting of rooms") }
             guard ConversationSettings.capacities.contains(capacity) else {
@@ -160,6 +170,7 @@ extension Transaction {
         guard caller.isAdmin || id.kind.traits.membership != .named || id.namedUsers.contains(caller.user) else {
             throw ChatError(.forbidden, "a direct conversation is created by one of its two people")
         }
+        try store.checkIsNotBlocked(caller, in: id)
     }
 
     private func admitFirst(_ users: [UserID], to row: ConversationRow, by caller: Caller) throws {
@@ -204,6 +215,7 @@ extension Transaction {
         row.sweptSeq = 1
         row.changeFloor = row.rev
         row.hasVoids = false
+        row.hasMutes = false
         try put(row)
         publish(.conversationDeleted(row.id))
     }

@@ -5,6 +5,8 @@ package protocol Connection: AnyObject, Sendable {
     var user: UserID { get }
     /// The thread it is served on.
     var lane: any Lane { get }
+    /// Whether it asked to hear a conversation.
+    func hears(_ id: ConversationID) -> Bool
     /// Its user became a member of a conversation: it starts to hear it, and sees all above a place.
     func joined(_ id: ConversationID, seesAllAbove seq: Seq)
     /// Its user is no member any more: it stops hearing it and, of a community, its channels.

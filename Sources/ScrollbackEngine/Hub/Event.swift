@@ -47,4 +47,6 @@ package struct ReadEvent: Sendable {
     package var conversation: ConversationID
     package var user: UserID
     package var summary: ReadSummary
+    /// Whether the other person of a direct conversation is told: not where one of the two has blocked the other.
+    var isForPeer = true
 }

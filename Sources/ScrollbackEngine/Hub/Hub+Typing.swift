@@ -26,18 +26,14 @@ extension Hub {
 final class TypingPace: Sendable {
     static let perSecond = 5.0
     static let burst = 10.0
-    private static let mostBuckets = 10_000
-    private let state = Mutex<(buckets: [ConversationID: TokenBucket], prunedAt: Date)>(([:], .distantPast))
+    private let buckets = Mutex(Buckets<ConversationID, TokenBucket>(most: 10_000))
 
     /// - Returns: whether one more is passed on.
     func take(_ id: ConversationID, now: Date) -> Bool {
-        state.withLock { state in
-            // Full ones need no remembering; once a second, and not at every signal.
-            if state.buckets.count > Self.mostBuckets, abs(now.timeIntervalSince(state.prunedAt)) >= 1 {
-                state.buckets = state.buckets.filter { !$0.value.isFull(at: now) }
-                state.prunedAt = now
+        buckets.withLock { buckets in
+            buckets.change(id, orNew: TokenBucket(perSecond: Self.perSecond, burst: Self.burst), now: now) {
+                $0.take(now: now)
             }
-            return state.buckets[id, default: TokenBucket(perSecond: Self.perSecond, burst: Self.burst)].take(now: now)
         }
     }
 }

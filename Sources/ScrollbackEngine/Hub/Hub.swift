@@ -141,6 +141,7 @@ package final class Hub: Sendable {
             if isListed { tellConcerned(message, named: id, except: origin) }
         case .changed(let id, let change, let mark, let isListed):
             if isListed { movedChannels.withLock { $0[id] = mark } }
+            guard streams(change, in: id, mark) else { return }
             deliver(change, id, mark)
         case .hidden(let places, let event):
             let places = places.sorted { $0.lowerBound < $1.lowerBound }
@@ -158,6 +159,7 @@ package final class Hub: Sendable {
             if isListed { movedChannels.withLock { $0[id] = mark } }
             deliver(id) { mark.event($0) }
         case .transient(var message, let origin):
+            guard streams(message, except: origin) else { return }
             deliver(message.conversation, except: origin) { name in
                 message.conversation = name
                 return .transient(message)
@@ -235,13 +237,13 @@ package final class Hub: Sendable {
     private func deliverRead(_ event: ReadEvent) {
         let id = event.conversation
         send(.read(id.relative(to: event.user), event.summary), to: connections(of: event.user))
-        guard id.kind == .direct else { return }
+        guard id.kind == .direct, event.isForPeer else { return }
         for peer in id.namedUsers where peer != event.user {
             send(.peerRead(id.relative(to: peer), event.user, event.summary.readSeq), to: connections(of: peer))
         }
     }
 
-    private func send(_ event: ServerEvent, to connections: [any Connection]) {
+    func send(_ event: ServerEvent, to connections: [any Connection]) {
         guard !connections.isEmpty else { return }
         let frame = event.encoded()
         for connection in connections { connection.lane.deliver(frame, to: [connection], except: nil) }

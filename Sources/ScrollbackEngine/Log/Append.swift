@@ -31,7 +31,11 @@ package struct Append: Sendable {
         if let content = judgement.replacement {
             self.submission.content = MessageContent(known: submission.content.type, json: content)
         }
+        if let attributes = judgement.attributes { self.submission.attributes = attributes }
     }
+
+    /// What is stored in place of what was sent.
+    var replacement: RawJSON? { submission.content.json == sent ? nil : submission.content.json }
 }
 
 extension Submission {
@@ -95,7 +99,7 @@ extension Transaction {
         return SendResult(
             outcome: .committed, id: message.id, timetoken: time,
             position: .init(seq: message.seq, n: message.n, epoch: row.epoch(in: generation)), thread: message.thread,
-            content: append.judgement.replacement)
+            content: append.replacement)
     }
 
     private func checkedFiles(of append: Append, permissions: Permissions) throws -> [MediaID] {
@@ -147,7 +151,7 @@ extension Transaction {
                     attributes: append.submission.attributes), origin: append.origin))
         return SendResult(
             outcome: .delivered, id: append.submission.id, timetoken: time, position: nil,
-            content: append.judgement.replacement)
+            content: append.replacement)
     }
 
     /// Gives the next place, and stores the message there.
@@ -221,10 +225,24 @@ extension Transaction {
 
     private func conversationForSending(_ append: Append, permissions: Permissions) throws -> ConversationRow {
         let sender = Caller(user: append.sender, isAdmin: append.senderIsAdmin)
-        if let row = try checkSending(to: append.conversation, by: sender, permissions: permissions) { return row }
+        if let row = try checkSending(to: append.conversation, by: sender, permissions: permissions) {
+            if append.submission.attributes.priority == .high {
+                try checkMaySendHigh(sender, in: row, permissions: permissions)
+            }
+            return row
+        }
         // What is refused makes no conversation.
         try append.judgement.check()
         return try createNamed(append.conversation)
+    }
+
+    private func checkMaySendHigh(_ sender: Caller, in row: ConversationRow, permissions: Permissions) throws {
+        let role = try role(of: sender.user, in: row)
+        guard permissions[.sendHigh, row.id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
+            throw ChatError(
+                .forbidden, "sending to \(row.id) with high priority takes more than you are there",
+                parameter: "priority")
+        }
     }
 
     /// Whether somebody may send to a conversation now.
@@ -241,7 +259,7 @@ extension Transaction {
                 throw try hasStanding(sender.user, in: row)
                     ? ChatError(.notMember, "you are not a member of \(id) any more") : Access.unknown(id)
             }
-            try checkMayWrite(sender, in: row)
+            try checkMayWrite(sender, in: row, role: role)
             return row
         }
         let isNamed = id.namedUsers.contains(sender.user)

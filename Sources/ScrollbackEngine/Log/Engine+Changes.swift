@@ -26,7 +26,8 @@ extension Engine {
         let proposal = Proposal(
             .edit, in: request.conversation, by: caller.user, id: id, content: edit.content,
             attributes: edit.applied(to: .init()))
-        screen(proposal, origin: origin, refuse: { completion(.failure($0)) }) { [self] judgement in
+        screen(proposal, by: caller, origin: origin, refuse: { completion(.failure($0)) }) {
+            [self] judgement in
             log.submit(
                 { [self] in
                     let message = try $0.edit(id, edit, request, permissions: permissions, judgement: judgement)

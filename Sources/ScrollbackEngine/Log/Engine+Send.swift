@@ -14,7 +14,7 @@ extension Engine {
         let log = id.log.absolute(for: caller.user)
         let proposal = Proposal(
             in: log, by: caller.user, id: submission.id, content: submission.content, attributes: submission.attributes)
-        screen(proposal, origin: origin, refuse: { completion(.failure($0)) }) { [self] judgement in
+        screen(proposal, by: caller, origin: origin, refuse: { completion(.failure($0)) }) { [self] judgement in
             let append = Append(
                 conversation: log, sender: caller, submission: submission, origin: origin, judgement: judgement)
             self.log.submit(

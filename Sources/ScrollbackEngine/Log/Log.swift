@@ -195,8 +195,8 @@ private final class Change<Answer: Sendable>: Job {
         do {
             let value = try body(transaction)
             answer.withLock { $0 = .success(value) }
-        } catch let refusal as ChatError where refusal.status < 500 {
-            // The rules said no before anything changed.
+        } catch let refusal as ChatError where refusal.status < 500 || refusal.code == .overloaded {
+            // The rules said no before anything changed; so did the operator's program, by not being there.
             answer.withLock { $0 = .failure(refusal) }
         }
     }

@@ -22,7 +22,7 @@ extension Transaction {
         guard permissions[.act, row.id.kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
             throw ChatError(.forbidden, "attaching actions takes more than you are there")
         }
-        try checkMayWrite(request.caller, in: row)
+        try checkMayWrite(request.caller, in: row, role: subject.access.role)
         guard !message.isDeleted else {
             throw ChatError(.conflict, "the message was deleted: nothing can be attached to it", parameter: "id")
         }

@@ -19,7 +19,7 @@ extension Transaction {
         try require(
             .editOwn, orToOthers: .editOthers, message, of: subject, request, permissions: permissions,
             to: "editing this message")
-        try checkMayWrite(request.caller, in: row)
+        try checkMayWrite(request.caller, in: row, role: subject.access.role)
         guard !message.isDeleted else {
             throw ChatError(.conflict, "the message was deleted: there is nothing to edit", parameter: "id")
         }
@@ -27,13 +27,14 @@ extension Transaction {
             throw ChatError.invalidParameter("type", "must be \(message.type), which the message has: an edit keeps it")
         }
         try judgement.check()
+        let edit = edit.judged(judgement)
         let mayHaveFiles = MessageContent.mayHaveFiles(message.type)
         let uses = mayHaveFiles ? try store.uses(at: message.seq...message.seq, in: row.number, limit: .max) : []
         let known = Set(uses.map(\.media))
         let files = try checkedFiles(
             of: edit.content, by: request.caller, limits: mediaLimits, permissions: permissions, known: known)
         let old = message.attributes.mentions
-        message.content = judgement.replacement ?? edit.content.json
+        message.content = edit.content.json
         message.attributes = edit.applied(to: message.attributes)
         message.editedAt = now.date
         try replaceMentions(old, with: message.attributes.mentions, of: message, in: row.number)
@@ -54,5 +55,17 @@ extension Transaction {
         for user in after.subtracting(before) {
             try store.insertMention(of: user, by: message.sender, at: message.seq, in: number)
         }
+    }
+}
+
+extension MessageEdit {
+    /// The edit with what is stored in place of what was sent.
+    fileprivate func judged(_ judgement: Judgement) -> MessageEdit {
+        var edit = self
+        if let content = judgement.replacement {
+            edit.content = MessageContent(known: self.content.type, json: content)
+        }
+        if let mentions = judgement.attributes?.mentions { edit.mentions = .set(mentions) }
+        return edit
     }
 }

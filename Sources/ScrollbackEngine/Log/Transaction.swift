@@ -18,6 +18,9 @@ package final class Transaction {
     /// What to tell subscribers once it is durable, in order.
     package private(set) var events: [Event] = []
 
+    /// Whether the operator's program is told of what it did, where that was set in it.
+    package var isTold: Bool?
+
     private var conversations: [ConversationID: ConversationRow] = [:]
     private var changed: Set<ConversationID> = []
     private var members: [MemberKey: MemberRow?] = [:]

@@ -20,7 +20,7 @@ extension Engine {
                             limit: Self.mostBlocked)
                     }
                 }
-                try transaction.store.putBlock(of: user, by: caller.user, isOn: isOn)
+                try transaction.putBlock(of: user, by: caller.user, isOn: isOn)
             }, completion: completion)
     }
 
@@ -35,5 +35,25 @@ extension Engine {
         let users = try store.read { try $0.blocked(by: caller.user, after: after, limit: limit + 1) }
         return BlockedUsers(
             users: Array(users.prefix(limit)), cursor: users.count > limit ? users[limit - 1] : nil)
+    }
+}
+
+extension Transaction {
+    /// Writes down that somebody has blocked another, or no more, in the row of their conversation too.
+    fileprivate func putBlock(of other: UserID, by user: UserID, isOn: Bool) throws {
+        try store.putBlock(of: other, by: user, isOn: isOn)
+        guard var row = try conversation(.direct(between: user, and: other)) else { return }
+        row.blocks = try blocks(in: row.id)
+        try put(row, isNews: false)
+    }
+
+    /// Who has blocked whom of a direct conversation's two people.
+    func blocks(in id: ConversationID) throws -> DirectBlocks {
+        let names = id.namedUsers
+        guard id.kind == .direct, let first = names.first, let second = names.last, first != second else { return [] }
+        var blocks: DirectBlocks = []
+        if try store.hasBlocked(first, second) { blocks.insert(.byFirst) }
+        if try store.hasBlocked(second, first) { blocks.insert(.bySecond) }
+        return blocks
     }
 }

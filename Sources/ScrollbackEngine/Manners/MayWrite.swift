@@ -15,12 +15,12 @@ extension StoreReader {
         _ caller: Caller, in row: ConversationRow, role: Role?, community: ConversationRow?, now: Date
     ) throws {
         guard !caller.isAdmin else { return }
-        try checkIsNotBlocked(caller, in: row.id)
+        if let blocker = row.blocker(of: caller.user) { throw ChatError(.blocked, "\(blocker) has blocked you") }
         for place in [row] + (community.map { [$0] } ?? []) {
             if place.isFrozen, role ?? .member < .moderator {
                 throw ChatError(.muted, "\(place.id) is frozen: its moderators and owners may write there, nobody else")
             }
-            if let mute = try mute(of: caller.user, in: place.number), mute.holds(at: now) {
+            if place.hasMutes, let mute = try mute(of: caller.user, in: place.number), mute.holds(at: now) {
                 guard case .until(let date) = mute else {
                     throw ChatError(.muted, "you may not write in \(place.id): you were muted there")
                 }
@@ -31,20 +31,56 @@ extension StoreReader {
         }
     }
 
-    /// - Throws: `blocked` when the other person of a direct conversation has blocked the caller.
+    /// As ``checkMayWrite(_:in:role:community:now:)``, of what somebody may see.
+    func checkMayWrite(_ caller: Caller, _ access: Access, now: Date) throws {
+        try checkMayWrite(
+            caller, in: access.conversation, role: access.role, community: access.community, now: now)
+    }
+
+    /// Of a direct conversation that its first message will make.
+    ///
+    /// - Throws: `blocked` when the other person has blocked the caller.
     func checkIsNotBlocked(_ caller: Caller, in id: ConversationID) throws {
-        guard id.kind == .direct, !caller.isAdmin else { return }
-        for peer in id.namedUsers where peer != caller.user {
+        let names = id.namedUsers
+        guard id.kind == .direct, !caller.isAdmin, names.contains(caller.user) else { return }
+        for peer in names where peer != caller.user {
             if try hasBlocked(peer, caller.user) { throw ChatError(.blocked, "\(peer) has blocked you") }
         }
     }
 }
 
+extension ConversationRow {
+    /// The other person of a direct conversation, if they have blocked one.
+    func blocker(of user: UserID) -> UserID? {
+        guard !blocks.isEmpty else { return nil }
+        return zip(id.namedUsers, [DirectBlocks.byFirst, .bySecond])
+            .first { $0 != user && blocks.contains($1) }?.0
+    }
+}
+
+extension Engine {
+    /// - Returns: what they may see there; nothing of a conversation that its first message will make.
+    /// - Throws: what a message there would be refused with, as far as one look at the store tells.
+    func checkMaySend(in name: ConversationID, by caller: Caller, _ store: any StoreReader) throws -> Access? {
+        let row = try store.conversation(name)
+        if row?.isDeleted ?? true, name.kind.traits.isImplicit, caller.isAdmin || name.namedUsers.contains(caller.user)
+        {
+            try store.checkIsNotBlocked(caller, in: name)
+            return nil
+        }
+        let access = try access(to: name, for: caller, in: store)
+        guard permissions[.send, name.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
+            throw ChatError(.forbidden, "sending to \(name) takes more than you are there")
+        }
+        try store.checkMayWrite(caller, access, now: clock())
+        return access
+    }
+}
+
 extension Transaction {
     /// As ``StoreReader/checkMayWrite(_:in:role:community:now:)``, over the rows as this batch left them.
-    func checkMayWrite(_ caller: Caller, in row: ConversationRow) throws {
+    func checkMayWrite(_ caller: Caller, in row: ConversationRow, role: Role?) throws {
         let community = row.id.isCommunityItself ? nil : try row.id.community.flatMap { try conversation($0) }
-        try store.checkMayWrite(
-            caller, in: row, role: role(of: caller.user, in: row), community: community, now: now.date)
+        try store.checkMayWrite(caller, in: row, role: role, community: community, now: now.date)
     }
 }

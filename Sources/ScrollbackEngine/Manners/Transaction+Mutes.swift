@@ -1,25 +1,28 @@
 import ScrollbackModel
 
 extension Transaction {
-    /// Mutes somebody in a conversation, or (nil) lets them write again.
+    /// Mutes somebody in a conversation, or (nil) lets them write again; whoever asks for it was seen to be allowed to.
     ///
-    /// In a room and a public channel anybody can be muted, elsewhere members. A mute stays when they leave and come back.
-    ///
-    /// - Throws: `unknown-conversation`, `unknown-member`, `forbidden`.
-    func putMute(
-        _ mute: Mute?, of user: UserID, in id: ConversationID, by caller: Caller, permissions: Permissions
-    ) throws {
-        let row = try checkMayMute(user, in: id, by: caller, permissions: permissions)
+    /// A mute stays when they leave and come back.
+    func putMute(_ mute: Mute?, of user: UserID, in id: ConversationID) throws {
+        guard var row = try conversation(id) else { throw Access.unknown(id) }
         try store.put(mute, of: user, in: row.number)
+        if mute != nil, !row.hasMutes {
+            row.hasMutes = true
+            try put(row, isNews: false)
+        }
         publish(.standingChanged(id, user))
     }
 
+    /// Whether somebody may mute another: in a room anybody, elsewhere members, of a public channel its community's.
+    ///
+    /// Nobody mutes themselves, and so nobody lifts a mute of their own, but administrators.
+    ///
     /// - Parameter joins: whether they are about to be put in, if they are not there.
-    /// - Returns: the conversation.
-    @discardableResult
+    /// - Throws: `unknown-conversation`, `unknown-member`, `forbidden`.
     func checkMayMute(
         _ user: UserID, in id: ConversationID, by caller: Caller, permissions: Permissions, joins: Bool = false
-    ) throws -> ConversationRow {
+    ) throws {
         let row = try conversation(id, seenBy: caller, permissions: permissions)
         let callerRole = try role(of: caller.user, in: row)
         guard permissions[.mute, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
@@ -29,9 +32,8 @@ extension Transaction {
         guard joins || known != nil || id.kind.traits.membership == .subscribers else {
             throw ChatError(.unknownMember, "\(user) is not a member of \(id)", parameter: "user")
         }
-        guard caller.isAdmin || known ?? .member <= callerRole ?? .member else {
+        guard caller.isAdmin || user != caller.user && known ?? .member <= callerRole ?? .member else {
             throw ChatError(.forbidden, "muting \(user) in \(id) takes more than you are there")
         }
-        return row
     }
 }

@@ -12,12 +12,34 @@ extension Hub {
     /// Its sender's other devices get it in any case.
     func stream(_ message: Message, except origin: Origin?) {
         let id = message.conversation
-        let isStreamed = rooms.admit(message, now: clock())
+        guard rooms.admit(message, now: clock()) else {
+            return send(.message(message), to: otherHearers(of: id, of: message.sender, than: origin))
+        }
         guard let audience = audience(of: id) else { return }
-        let frame = ServerEvent.message(message).encoded()
-        guard isStreamed else { return audience.deliver(frame, to: message.sender, except: origin) }
         let substitute = message.attributes.priority == .low ? HeadFrame(LogMark(message), of: id) : nil
-        audience.deliver(frame, except: origin, orElse: substitute)
+        audience.deliver(ServerEvent.message(message).encoded(), except: origin, orElse: substitute)
+    }
+
+    /// Whether a message that is not stored is streamed: it is gone where its room has more to say than it may stream, but
+    /// for its sender's other devices.
+    func streams(_ message: TransientMessage, except origin: Origin?) -> Bool {
+        let id = message.conversation
+        guard id.kind.traits.streamsUnderLoadByPriority,
+            !rooms.admit(id, message.attributes.priority, orElse: nil, now: clock())
+        else { return true }
+        send(.transient(message), to: otherHearers(of: id, of: message.sender, than: origin))
+        return false
+    }
+
+    /// Whether a change is streamed: where its room has more to say than it may stream, hearers are told soon that there were
+    /// changes, once for all of them.
+    func streams(_ change: LogChange, in id: ConversationID, _ mark: LogMark) -> Bool {
+        !id.kind.traits.streamsUnderLoadByPriority || rooms.admit(id, .normal, orElse: mark, now: clock())
+    }
+
+    /// A user's connections that hear a room, looked for among theirs: the room may have very many.
+    private func otherHearers(of id: ConversationID, of user: UserID, than origin: Origin?) -> [any Connection] {
+        connections(of: user).filter { Origin($0) != origin && $0.hears(id) }
     }
 
     /// Tells who hears a room where it stands, when its newest messages were left out.

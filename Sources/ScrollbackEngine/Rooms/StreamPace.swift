@@ -3,17 +3,19 @@ import ScrollbackModel
 import Synchronization
 
 /// Which messages of a room are streamed: so many a second, what is low first to go and what is high never.
-struct StreamPace {
+struct StreamPace: Bucket {
+    let perSecond: Double
     private var tokens: Double
     private var filledAt: Date?
 
     init(perSecond: Double) {
+        self.perSecond = perSecond
         tokens = perSecond
     }
 
     /// A message that is high takes its part of the pace and is streamed in any case; one that is low leaves half a second's
     /// worth to the others.
-    mutating func admits(_ priority: MessagePriority, perSecond: Double, now: Date) -> Bool {
+    mutating func admits(_ priority: MessagePriority, now: Date) -> Bool {
         let seconds = filledAt.map { max(0, now.timeIntervalSince($0)) } ?? 0
         filledAt = now
         tokens = min(perSecond, tokens + seconds * perSecond)
@@ -28,8 +30,7 @@ struct StreamPace {
         return true
     }
 
-    /// Whether it will have filled up by a time, and so needs no remembering.
-    func isFull(at now: Date, perSecond: Double) -> Bool {
+    func isFull(at now: Date) -> Bool {
         filledAt.map { tokens + now.timeIntervalSince($0) * perSecond >= perSecond } ?? true
     }
 }
@@ -37,44 +38,57 @@ struct StreamPace {
 /// The paces of all rooms, and where those stand that have left something out since they streamed last.
 final class RoomStreams: Sendable {
     private let state = Mutex(State())
-    /// Messages that were stored and not streamed, since the start.
+    /// What was said in rooms and not streamed, since the start.
     let leftOut = Atomic<Int>(0)
 
     private struct State {
         var perSecond = Double(ServerSettings.standardRoomPace)
-        var paces: [ConversationID: StreamPace] = [:]
-        var prunedAt = Date.distantPast
+        var paces = Buckets<ConversationID, StreamPace>(most: 10_000)
         var behind: [ConversationID: LogMark] = [:]
-    }
 
-    private static let mostPaces = 10_000
+        mutating func admits(_ id: ConversationID, _ priority: MessagePriority, now: Date) -> Bool {
+            paces.change(id, orNew: StreamPace(perSecond: perSecond), now: now) { $0.admits(priority, now: now) }
+        }
+    }
 
     func setPace(_ perSecond: Int) {
         state.withLock { state in
             state.perSecond = Double(perSecond)
-            state.paces = [:]
+            state.paces.forget()
         }
     }
 
     /// - Returns: whether a message is streamed; if not, whoever hears the room is told soon where it stands.
     func admit(_ message: Message, now: Date) -> Bool {
-        let isStreamed = state.withLock { state in
-            let perSecond = state.perSecond
-            // Full ones need no remembering; once a second, and not at every message.
-            if state.paces.count > Self.mostPaces, abs(now.timeIntervalSince(state.prunedAt)) >= 1 {
-                state.prunedAt = now
-                state.paces = state.paces.filter { !$0.value.isFull(at: now, perSecond: perSecond) }
-            }
-            let isAdmitted = state.paces[message.conversation, default: StreamPace(perSecond: perSecond)]
-                .admits(message.attributes.priority, perSecond: perSecond, now: now)
-            state.behind[message.conversation] = isAdmitted ? nil : LogMark(message)
+        let id = message.conversation
+        return state.withLock { state in
+            // Of changes that were left out no message tells.
+            let rev = state.behind[id]?.rev ?? 0
+            var mark = LogMark(message)
+            mark.rev = max(mark.rev, rev)
+            let isAdmitted = state.admits(id, message.attributes.priority, now: now)
+            if !isAdmitted { count() }
+            state.behind[id] = isAdmitted && rev == 0 ? nil : mark
             return isAdmitted
         }
-        if !isStreamed { leftOut.wrappingAdd(1, ordering: .relaxed) }
-        return isStreamed
     }
 
-    /// The rooms whose newest messages were not streamed; they are given once.
+    /// - Parameter mark: where the room stands, of what it is told soon if that is not streamed.
+    /// - Returns: whether something is streamed that is no new message of its log.
+    func admit(_ id: ConversationID, _ priority: MessagePriority, orElse mark: LogMark?, now: Date) -> Bool {
+        state.withLock { state in
+            let isAdmitted = state.admits(id, priority, now: now)
+            if !isAdmitted {
+                count()
+                if let mark { state.behind[id] = mark }
+            }
+            return isAdmitted
+        }
+    }
+
+    private func count() { leftOut.wrappingAdd(1, ordering: .relaxed) }
+
+    /// The rooms that were not told all of where they stand; they are given once.
     func takeBehind() -> [ConversationID: LogMark] {
         state.withLock { state in
             defer { state.behind = [:] }

@@ -20,9 +20,10 @@ package struct BannedWordsSetting: Hashable, Sendable {
         self.action = action
     }
 
+    /// Takes over what is said; the rest stays.
+    ///
     /// - Throws: `invalid-parameter` when it is not an object of `words` and `action`.
-    init(from reader: inout JSONReader) throws(ChatError) {
-        self.init()
+    mutating func read(_ reader: inout JSONReader) throws(ChatError) {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "words":

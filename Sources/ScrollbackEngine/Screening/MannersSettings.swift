@@ -44,7 +44,7 @@ package struct MannersSettings: Hashable, Sendable {
                 throw .invalidParameter(name, "must be in range")
             }
             roomMessagesPerSecond = pace
-        case "bannedWords": bannedWords = try value.null() ? .init() : .init(from: &value)
+        case "bannedWords": if try value.null() { bannedWords = .init() } else { try bannedWords.read(&value) }
         case "webhooks": if try value.null() { webhooks = .init() } else { try webhooks.read(&value) }
         default: return false
         }

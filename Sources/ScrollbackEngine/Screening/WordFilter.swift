@@ -1,7 +1,10 @@
 import ScrollbackModel
 import ScrollbackWords
 
-/// Looks for banned words in what a content shows: its text, the text it quotes, the name of a place or a file.
+/// Looks for banned words in what people are shown: a content's text, the text it quotes, the name of a place or a file, and
+/// what a push says.
+///
+/// A command is for programs and not looked at.
 package struct WordFilter: ContentFilter {
     /// What it was made of.
     let setting: BannedWordsSetting
@@ -13,20 +16,29 @@ package struct WordFilter: ContentFilter {
         words = BannedWords(setting.words)
     }
 
+    package var isIdle: Bool { words.isEmpty }
+
     package func judge(_ proposal: Proposal) -> Judgement {
-        guard !words.isEmpty else { return .allowed }
+        guard !isIdle, proposal.content.type != .command else { return .allowed }
         do {
             var isFound = false
-            let masked = try proposal.content.json.mapTexts(Self.paths) { text in
-                switch setting.action {
-                case .reject:
-                    isFound = isFound || words.occur(in: text)
-                    return nil
-                case .replace: return words.masked(text)
-                }
+            func look(_ text: String) -> String? {
+                if setting.action == .replace { return words.masked(text) }
+                isFound = isFound || words.occur(in: text)
+                return nil
             }
-            if isFound { return .rejected("the content has a word that this server does not let pass") }
-            return masked.map { .replaced($0) } ?? .allowed
+            let content = try proposal.content.json.mapTexts(Self.paths, look)
+            var attributes = proposal.attributes
+            attributes.push = try attributes.push.map { (push) throws(ChatError) in
+                try push.mapTexts(Self.pushPaths, look) ?? push
+            }
+            if let mentions = attributes.mentions, let text = mentions.pushText.flatMap(look) {
+                attributes.mentions = Mentions(everyone: mentions.everyone, users: mentions.users, pushText: text)
+            }
+            if isFound { return .rejected("the message has a word that this server does not let pass") }
+            let isOther = attributes != proposal.attributes
+            guard content != nil || isOther else { return .allowed }
+            return .replaced(content ?? proposal.content.json, attributes: isOther ? attributes : nil)
         } catch {
             return .refused(error)
         }
@@ -36,6 +48,7 @@ package struct WordFilter: ContentFilter {
     private static let paths: Set<[String]> = [
         ["text"], ["name"], ["message", "content", "text"], ["message", "content", "name"],
     ]
+    private static let pushPaths: Set<[String]> = [["title"], ["text"]]
 }
 
 extension RawJSON {

@@ -6,9 +6,11 @@ import Synchronization
 /// Requests and their answers.
 extension Session {
     func perform(_ request: ClientRequest, _ ref: Int64, _ caller: Caller) {
+        if request.isSaid, let refusal = services.allowance?.take(caller, now: engine.clock()) {
+            return answer(ref, refusal)
+        }
         switch request {
         case .send(let id, let submission):
-            if let refusal = services.allowance?.take(caller, now: engine.clock()) { return answer(ref, refusal) }
             engine.send(submission, to: id, by: caller, origin: Origin(self)) { [self] result in
                 answer(ref, result) { $1.writeMembers(to: &$0) }
             }
@@ -166,6 +168,16 @@ extension Session {
 
     func answer(_ ref: Int64?, _ error: ChatError) {
         outlet.send(ServerFrame.encodeError(ref: ref, error))
+    }
+}
+
+extension ClientRequest {
+    /// Whether it reaches others, and so is one of those a user may send so many of.
+    fileprivate var isSaid: Bool {
+        switch self {
+        case .send, .edit, .addAction, .removeAction: true
+        default: false
+        }
     }
 }
 

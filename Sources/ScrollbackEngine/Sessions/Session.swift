@@ -346,6 +346,8 @@ package final class Session: Connection {
         }
     }
 
+    package func hears(_ id: ConversationID) -> Bool { state.withLock { $0.subscriptions.contains(id) } }
+
     package func joined(_ id: ConversationID, seesAllAbove seq: Seq) {
         // Of a community this is the list of members, whose heads of channels it hears from now on.
         state.withLock { state in

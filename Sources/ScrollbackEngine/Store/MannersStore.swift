@@ -28,10 +28,10 @@ package protocol MannersWriter {
 
     /// Adds a delivery, with a number above every one the store gave before.
     func insertDelivery(_ body: RawJSON, of conversation: Int64) throws
-    /// Forgets a conversation's deliveries at or below a number.
-    func dropDeliveries(of conversation: Int64, through number: Int64) throws
-    /// Forgets every delivery that waits.
-    func dropDeliveries() throws
+    /// Forgets a conversation's deliveries at or below a number, and says how many.
+    @discardableResult func dropDeliveries(of conversation: Int64, through number: Int64) throws -> Int
+    /// Forgets every delivery that waits, and says how many.
+    @discardableResult func dropDeliveries() throws -> Int
 }
 
 /// Something the operator's own program is to be told.

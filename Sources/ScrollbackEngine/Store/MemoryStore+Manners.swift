@@ -19,10 +19,10 @@ extension MemoryRows {
 
     // MARK: Changes
 
-    func changeManners(_ body: (inout MemoryManners) -> Void) {
+    func changeManners<Answer>(_ body: (inout MemoryManners) -> Answer) -> Answer {
         let old = manners
         undo.append { [unowned self] in manners = old }
-        body(&manners)
+        return body(&manners)
     }
 
     func putBlock(of other: UserID, by user: UserID, isOn: Bool) {
@@ -34,8 +34,17 @@ extension MemoryRows {
     func insertDelivery(_ body: RawJSON, of conversation: Int64) {
         changeManners { $0.insertDelivery(body, of: conversation) }
     }
-    func dropDeliveries(of conversation: Int64, through number: Int64) {
-        changeManners { $0.dropDeliveries(of: conversation, through: number) }
+    func dropDeliveries(of conversation: Int64, through number: Int64) -> Int {
+        changeManners { manners in
+            let before = manners.deliveryCount
+            manners.dropDeliveries(of: conversation, through: number)
+            return Int(before - manners.deliveryCount)
+        }
     }
-    func dropDeliveries() { changeManners { $0.dropDeliveries() } }
+    func dropDeliveries() -> Int {
+        changeManners { manners in
+            defer { manners.dropDeliveries() }
+            return Int(manners.deliveryCount)
+        }
+    }
 }

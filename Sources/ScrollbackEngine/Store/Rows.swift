@@ -45,6 +45,10 @@ package struct ConversationRow: Hashable, Sendable {
     package var isFrozen: Bool
     /// The most subscribers of a room; absent where any number may be there.
     package var capacity: Int64?
+    /// Whether anybody was muted there since the log was made: where nobody was, sending asks for no mute.
+    package var hasMutes: Bool
+    /// Which of a direct conversation's two people have blocked the other, so that sending asks for no block.
+    package var blocks: DirectBlocks
     /// The commit that last touched it.
     package var moved: Int64
 
@@ -68,6 +72,8 @@ package struct ConversationRow: Hashable, Sendable {
         hasVoids = false
         view = 0
         isFrozen = false
+        hasMutes = false
+        blocks = []
         moved = 0
     }
 
@@ -75,6 +81,18 @@ package struct ConversationRow: Hashable, Sendable {
         var generator = SplitMix64(seed: generation ^ salt)
         return Epoch(rawValue: generator.next())
     }
+}
+
+/// Who has blocked whom of a direct conversation's two people, in the order of its absolute name.
+package struct DirectBlocks: OptionSet, Hashable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    package static let byFirst = DirectBlocks(rawValue: 1)
+    package static let bySecond = DirectBlocks(rawValue: 2)
 }
 
 /// What one person has to do with one conversation.

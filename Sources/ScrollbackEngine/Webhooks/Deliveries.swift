@@ -14,7 +14,11 @@ package final class Deliveries: Sendable {
     package let posts = Atomic<Int>(0)
     package let failures = Atomic<Int>(0)
 
-    init() {
+    /// Events that wait: counted when the store is opened, and followed from there.
+    package let waiting: Atomic<Int>
+
+    init(waiting: Int) {
+        self.waiting = Atomic(waiting)
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -36,7 +40,7 @@ package final class Deliveries: Sendable {
     ///
     /// - Returns: how many deliveries that is.
     func record(_ transaction: Transaction) throws -> Int {
-        guard after.withLock({ $0 != nil }) else { return 0 }
+        guard transaction.isTold ?? after.withLock({ $0 != nil }) else { return 0 }
         var count = 0
         for event in transaction.events {
             guard let (conversation, body) = Self.body(of: event), let row = try transaction.conversation(conversation)
@@ -49,8 +53,13 @@ package final class Deliveries: Sendable {
 
     /// A commit went well that wrote some down.
     func recorded(_ count: Int) {
-        if count > 0 { begin() }
+        guard count > 0 else { return }
+        waiting.wrappingAdd(count, ordering: .relaxed)
+        begin()
     }
+
+    /// A commit went well that forgot some.
+    func dropped(_ count: Int) { waiting.wrappingSubtract(count, ordering: .relaxed) }
 
     private static func body(of event: Event) -> (ConversationID, RawJSON)? {
         var writer = JSONWriter(reserving: 512)

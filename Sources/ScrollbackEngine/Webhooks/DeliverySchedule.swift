@@ -84,7 +84,9 @@ package struct DeliverySchedule {
         }
         underWay.formUnion(ready)
         last = ready.last ?? last
-        next = retries.filter { !underWay.contains($0.key) }.values.map(\.notBefore).min()
+        // Where nothing is free a post that is over wakes.
+        let isBusy = underWay.count >= limit
+        next = isBusy ? nil : retries.filter { !underWay.contains($0.key) }.values.map(\.notBefore).min()
         return ready
     }
 

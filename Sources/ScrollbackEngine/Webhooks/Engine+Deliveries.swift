@@ -15,7 +15,7 @@ extension Engine {
     private static let longestWait: TimeInterval = 60
 
     /// How many events wait to be told.
-    package var waitingDeliveries: Int { (try? store.read { Int(try $0.deliveryCount()) }) ?? 0 }
+    package var waitingDeliveries: Int { deliveries.waiting.load(ordering: .relaxed) }
 
     /// Tells the operator's program what waits to be told, of each conversation in its order, again and again until it says
     /// that it has it; goes on until its task is cancelled.
@@ -82,23 +82,25 @@ extension Engine {
                 }
             }
         }
+        let last = batch.last?.number ?? first.number
+        // By its ends: of a later try more may be in it, and that is another body.
         let request = WebhookRequest(
-            url: hook.url, secret: hook.secret, delivery: name(of: first.number), body: writer.bytes,
+            url: hook.url, secret: hook.secret, delivery: "\(name(of: first.number))-\(last)", body: writer.bytes,
             timeout: Self.deliveryTimeout, now: clock())
         guard let response = try? await transport.post(request), response.isSuccess else {
             deliveries.failures.wrappingAdd(1, ordering: .relaxed)
             return false
         }
         deliveries.posts.wrappingAdd(1, ordering: .relaxed)
-        let last = batch.last?.number ?? first.number
-        let result: Result<Void, ChatError> = await withCheckedContinuation { continuation in
+        let result: Result<Int, ChatError> = await withCheckedContinuation { continuation in
             log.submit({ try $0.store.dropDeliveries(of: conversation, through: last) }) {
                 continuation.resume(returning: $0)
             }
         }
         // What could not be dropped is told again: at least once.
-        if case .success = result { return true }
-        return false
+        guard case .success(let count) = result else { return false }
+        deliveries.dropped(count)
+        return true
     }
 
     /// Names a delivery for good: a restored store counts anew, under another generation.

@@ -18,7 +18,7 @@ extension WebhookSettings.Before {
             proposal.attributes.writeMembers(to: &writer)
         }
         let request = WebhookRequest(
-            url: url, secret: secret, delivery: proposal.id.description, body: writer.bytes,
+            url: url, secret: secret, delivery: UUID().uuidString.lowercased(), body: writer.bytes,
             timeout: .seconds(timeoutSeconds), now: clock())
         do {
             let response = try await transport.post(request)

@@ -15,7 +15,7 @@ package struct WebhookRequest: Sendable {
     package var headers: [(name: String, value: String)]
     package var timeout: Duration
 
-    /// - Parameter delivery: names what is sent, the same at every try.
+    /// - Parameter delivery: names the body: another body has another name.
     init(url: String, secret: String, delivery: String, body: [UInt8], timeout: Duration, now: Date) {
         self.url = url
         self.body = body

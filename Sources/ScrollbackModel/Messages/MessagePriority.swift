@@ -7,7 +7,7 @@ public enum MessagePriority: String, CaseIterable, Codable, Sendable, Comparable
     case low
     /// Left out when leaving out what is low was not enough.
     case normal
-    /// Always streamed: what a host or a moderator says.
+    /// Always streamed: what a host or a moderator says, and nobody else may.
     case high
 
     private var rank: Int {

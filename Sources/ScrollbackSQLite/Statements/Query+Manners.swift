@@ -15,8 +15,8 @@ extension Query {
             """
         case .dropMute: "DELETE FROM mute WHERE conversation = ? AND user = ?"
         case .eraseMutes: "DELETE FROM mute WHERE conversation = ?"
-        case .deliveryConversations:
-            "SELECT DISTINCT conversation FROM delivery WHERE conversation > ? ORDER BY conversation"
+        case .deliveryConversation:
+            "SELECT conversation FROM delivery WHERE conversation > ? ORDER BY conversation LIMIT 1"
         case .deliveries: "SELECT number, conversation, body FROM delivery WHERE conversation = ? ORDER BY number"
         case .deliveryCount: "SELECT count(*) FROM delivery WHERE number > 0"
         case .insertDelivery: "INSERT INTO delivery (conversation, body) VALUES (?, ?)"

@@ -17,7 +17,7 @@ enum Query: Int, CaseIterable {
     case upload, openUploads, uploadsTouched
     case putMedia, removeMedia, insertUse, removeUse, putUpload, removeUpload
     case block, blocks, blockers, insertBlock, dropBlock, mute, putMute, dropMute, eraseMutes
-    case deliveryConversations, deliveries, deliveryCount, insertDelivery, dropDeliveriesOf, dropDeliveries
+    case deliveryConversation, deliveries, deliveryCount, insertDelivery, dropDeliveriesOf, dropDeliveries
 
     var sql: String {
         switch self {
@@ -103,7 +103,7 @@ enum Query: Int, CaseIterable {
             WHERE conversation = ?
             """
         case .block, .blocks, .blockers, .insertBlock, .dropBlock, .mute, .putMute, .dropMute, .eraseMutes: manners
-        case .deliveryConversations, .deliveries, .deliveryCount, .insertDelivery, .dropDeliveriesOf,
+        case .deliveryConversation, .deliveries, .deliveryCount, .insertDelivery, .dropDeliveriesOf,
             .dropDeliveries:
             manners
         default: mediaSQL ?? change
@@ -115,14 +115,14 @@ enum Query: Int, CaseIterable {
         case .insertConversation:
             """
             INSERT INTO conversation (\(Self.settings), kind, target, part)
-            VALUES (\(Self.places(26)))
+            VALUES (\(Self.places(28)))
             ON CONFLICT (kind, target, part) DO UPDATE
             SET (\(Self.settings)) = (\(Self.excluded(Self.settings)))
             RETURNING number
             """
         case .updateConversation:
             // Not its name: SQLite would write the index on names anew, though a name never changes.
-            "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(23))) WHERE number = ?"
+            "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(25))) WHERE number = ?"
         case .putMember:
             """
             INSERT INTO member (\(Self.memberColumns)) VALUES (\(Self.places(16)))
@@ -205,7 +205,8 @@ enum Query: Int, CaseIterable {
 
     private static let settings = """
         name, avatar, metadata, visibility, isPrivate, isDeleted, createdAt, salt, head, n, timetoken, rev, firstSeq, \
-        floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, isFrozen, capacity, moved
+        floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, isFrozen, capacity, hasMutes, \
+        blocks, moved
         """
     static let conversationColumns = "number, kind, target, part, \(settings)"
     private static let memberState = """

@@ -39,6 +39,8 @@ extension Columns {
         row.view = integer()
         row.isFrozen = flag()
         row.capacity = optionalInteger()
+        row.hasMutes = flag()
+        row.blocks = DirectBlocks(rawValue: integer())
         row.moved = integer()
         return row
     }
@@ -193,6 +195,8 @@ extension Parameters {
         add(row.view)
         add(row.isFrozen)
         add(row.capacity)
+        add(row.hasMutes)
+        add(row.blocks.rawValue)
         add(row.moved)
     }
 

@@ -51,6 +51,11 @@ struct RequestScope: Sendable {
         return verified
     }
 
+    /// - Throws: `rate-limited` when they have said too much lately.
+    func takeAllowance(of caller: Caller) throws(ChatError) {
+        if let refusal = allowance?.take(caller, now: engine.clock()) { throw refusal }
+    }
+
     // MARK: The engine
 
     /// Reads on a thread that may wait for the disk.

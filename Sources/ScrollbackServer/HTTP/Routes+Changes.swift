@@ -20,6 +20,7 @@ extension Route {
             }
             let edit = try fields.edit(limits: scope.engine.limits)
             let operation = fields.operation
+            try scope.takeAllowance(of: caller)
             let message = try await scope.write {
                 $0.edit(id, in: conversation, edit, operation: operation, by: caller, completion: $1)
             }
@@ -132,6 +133,7 @@ extension Route {
                 }
             }
             let (wanted, value, key) = (try type.required("type"), try text.required("value"), operation)
+            try scope.takeAllowance(of: caller)
             let action = try await scope.write {
                 $0.addAction(
                     to: id, in: conversation, type: wanted, value: value, operation: key, by: caller, completion: $1)
@@ -152,6 +154,7 @@ extension Route {
             let conversation = try scope.conversation(context)
             let id = try MessageID(try scope.segment("id", context))
             let time = try Timetoken(try scope.segment("timetoken", context))
+            try scope.takeAllowance(of: caller)
             try await scope.write {
                 $0.removeAction(from: id, .at(time), in: conversation, by: caller, completion: $1)
             }

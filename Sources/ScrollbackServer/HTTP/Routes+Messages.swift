@@ -13,7 +13,7 @@ extension Route {
             let fields = try SubmissionFields(from: &body)
             try body.end()
             let submission = try Submission(from: fields, limits: scope.engine.limits)
-            if let refusal = scope.allowance?.take(caller, now: scope.engine.clock()) { throw refusal }
+            try scope.takeAllowance(of: caller)
             let result = try await scope.write { $0.send(submission, to: id, by: caller, completion: $1) }
             return respond(result.outcome == .duplicate ? .ok : .created) { result.writeMembers(to: &$0) }
         },

@@ -57,10 +57,14 @@ extension Outbox {
         return effects(of: steps)
     }
 
+    /// As long as the backoff says, and no shorter than the server says: up to half of that longer, so that all it refused at
+    /// once do not come back at once.
     private func waiting(
         for error: ChatError, _ item: OutboxItem, using generator: inout some RandomNumberGenerator
     ) -> TimeInterval {
-        error.retryAfter ?? backoff.wait(afterFailures: item.attempts, using: &generator)
+        let wait = backoff.wait(afterFailures: item.attempts, using: &generator)
+        guard let least = error.retryAfter else { return wait }
+        return max(wait, least * .random(in: 1...1.5, using: &generator))
     }
 
     /// Somebody asks to try again now: under the same id, at its old place.

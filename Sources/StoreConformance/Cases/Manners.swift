@@ -47,15 +47,19 @@ extension StoreConformance {
             try store.change { try $0.erase(conversation) }
             try store.read { try expectEqual(try $0.mute(of: "bob", in: conversation), nil) }
         },
-        Case("A conversation's being frozen and its capacity come back") { store in
+        Case("A conversation's being frozen, its capacity, and who is muted or blocked there come back") { store in
             var row = try store.make(.room("a"))
             row.isFrozen = true
             row.capacity = 5
-            try store.change { [row] in
-                var row = row
-                try $0.put(&row)
+            row.hasMutes = true
+            for blocks: DirectBlocks in [.byFirst, .bySecond, [.byFirst, .bySecond], []] {
+                row.blocks = blocks
+                try store.change { [row] in
+                    var row = row
+                    try $0.put(&row)
+                }
+                try store.read { [row] in try expectEqual(try $0.conversation(.room("a")), row) }
             }
-            try store.read { [row] in try expectEqual(try $0.conversation(.room("a")), row) }
         },
         Case("Deliveries wait in order, each under a number that is never given again") { store in
             let body = RawJSON(known: #"{"a" : 1}"#)
@@ -74,8 +78,9 @@ extension StoreConformance {
             let numbers = first.map(\.number)
             try expectEqual(numbers, Set(numbers).sorted())
             try store.change { store in
-                try store.dropDeliveries(of: 1, through: numbers[1])
-                try store.dropDeliveries(of: 2, through: .max)
+                try expectEqual(try store.dropDeliveries(of: 1, through: numbers[1]), 2)
+                try expectEqual(try store.dropDeliveries(of: 1, through: numbers[1]), 0)
+                try expectEqual(try store.dropDeliveries(of: 2, through: .max), 3)
                 try store.insertDelivery(body, of: 2)
             }
             try store.read { store in
@@ -83,7 +88,7 @@ extension StoreConformance {
                 let new = try store.deliveries(of: 2, limit: 10).map(\.number)
                 try expect(new.count == 1 && new[0] > 6, "a number is given again: \(new)")
             }
-            try store.change { try $0.dropDeliveries() }
+            try store.change { try expectEqual(try $0.dropDeliveries(), 2) }
             try store.read { try expectEqual(try $0.deliveryCount(), 0) }
         },
         Case("A transaction that fails leaves blocks, mutes and deliveries as they were") { store in

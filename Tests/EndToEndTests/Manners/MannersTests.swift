@@ -126,4 +126,23 @@ struct MannersTests {
         await client.close()
         try await server.terminate()
     }
+
+    @Test("Edits and reactions over HTTP come out of the same allowance as messages", .rows(79))
+    func changesAreLimited() async throws {
+        let server = try await RunningServer.start(["--send-rate", "0.01", "--send-burst", "3"])
+        let (admin, alice) = (try await server.admin(), try await server.api("alice"))
+        _ = try await admin.call("PUT", "/v1/conversations/group:crew", #"{"members":["alice"]}"#)
+        let sent = try await alice.send("hi", to: "group:crew")
+        let path = "/v1/conversations/group:crew/messages/\(sent.json.string("id") ?? "")"
+        let edit = #"{"type":"text","content":{"text":"new"}}"#
+        let action = #"{"type":"reaction","value":"+1"}"#
+        #expect(try await alice.call("PATCH", path, edit).status == 200)
+        let added = try await alice.call("POST", path + "/actions", action)
+        #expect(added.status == 201)
+        #expect(try await alice.call("PATCH", path, edit).code == "rate-limited")
+        #expect(try await alice.call("POST", path + "/actions", action).status == 429)
+        let time = added.json.string("timetoken") ?? ""
+        #expect(try await alice.call("DELETE", path + "/actions/\(time)").status == 429)
+        try await server.terminate()
+    }
 }

@@ -23,6 +23,7 @@ struct PermissionsTests {
         .create: [.direct: "anyone", .group: "anyone", .community: "admin", .room: "admin", .system: "admin"],
         .read: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "member"],
         .send: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
+        .sendHigh: [.direct: "member", .group: "member", .community: "member", .room: "moderator", .system: "admin"],
         .editOwn: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
         .editOthers: [.direct: "admin", .group: "admin", .community: "admin", .room: "admin", .system: "admin"],
         .recall: [.direct: "member", .group: "member", .community: "member", .room: "anyone", .system: "admin"],
@@ -135,6 +136,10 @@ struct PermissionsTests {
             #expect(try world.put(new, by: caller))
         case .read: _ = try world.engine.history(of: id, HistoryQuery(), by: caller)
         case .send: try world.send(world.submission(), to: id, by: caller)
+        case .sendHigh:
+            var submission = world.submission()
+            submission.attributes.priority = .high
+            try world.send(submission, to: id, by: caller)
         case .editOwn: try world.edit(ownMessage(of: caller.user), in: id, "new", by: caller)
         case .editOthers: try world.edit(ownMessage(of: World.admin.user), in: id, "new", by: caller)
         case .recall: try world.delete(ownMessage(of: caller.user), in: id, by: caller)

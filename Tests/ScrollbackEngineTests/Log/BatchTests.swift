@@ -238,4 +238,57 @@ struct BatchTests {
         #expect(
             try second.texts == ["before", "once", "between", "after"], "by another connection than the first try's")
     }
+
+    @Test("A refusal because the operator's program is away does not undo the rest of its batch")
+    func overloadedInABatch() throws {
+        let held = try Held()
+        let runs = Mutex(0)
+        let log = held.world.engine.log
+        held.hold()
+        log.submit({ _ in runs.withLock { $0 += 1 } }, completion: { (_: Result<Void, ChatError>) in })
+        let answer = Mutex<ChatError?>(nil)
+        log.submit(
+            { _ in throw ChatError(.overloaded, "the operator's check can't be reached") },
+            completion: { (result: Result<Void, ChatError>) in
+                if case .failure(let error) = result { answer.withLock { $0 = error } }
+            })
+        held.letGo()
+        log.close()
+        #expect(runs.withLock { $0 } == 1)
+        #expect(answer.withLock { $0 }?.code == .overloaded)
+    }
+
+    @Test("Of two changes of the settings in one batch both hold")
+    func twoSettings() throws {
+        let held = try Held()
+        let engine = held.world.engine
+        held.hold()
+        engine.putSettings(by: World.admin, completion: { _ in }, { $0.allowsHistory = false })
+        engine.putSettings(by: World.admin, completion: { _ in }, { $0.openUploads = 7 })
+        held.letGo()
+        engine.log.close()
+        #expect(!engine.settings.allowsHistory && engine.settings.openUploads == 7)
+        let restarted = try World(store: held.world.store)
+        #expect(restarted.engine.settings == engine.settings)
+    }
+
+    @Test("What is said in the batch that takes a webhook away, or sets one, is told as that says")
+    func webhooksInABatch() throws {
+        let held = try Held()
+        try held.world.make(group, members: ["alice"])
+        let (engine, store) = (held.world.engine, held.world.store)
+        func setAndSend(_ hook: WebhookSettings.After?) {
+            held.hold()
+            held.send(0, held.world.submission("before"), by: "alice")
+            engine.putSettings(by: World.admin, completion: { _ in }, { $0.manners.webhooks.after = hook })
+            held.send(1, held.world.submission("after"), by: "alice")
+            held.letGo()
+        }
+        setAndSend(.init(url: "http://hook.invalid", secret: "0123456789abcdef"))
+        #expect(try store.read { try $0.deliveries(of: 1, limit: 9) }.contains { $0.body.text.contains("after") })
+        #expect(engine.waitingDeliveries > 0)
+        setAndSend(nil)
+        #expect(try store.read { try $0.deliveryCount() } == 0)
+        #expect(engine.waitingDeliveries == 0)
+    }
 }

@@ -2,6 +2,8 @@ import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
+import Synchronization
 import Testing
 
 @Suite("Banned words")
@@ -119,5 +121,73 @@ struct FilterTests {
         #expect(
             try world.send(world.submission("hi"), to: group, by: "alice").content == MessageContent.text("HI").json)
         #expect(refusal { try world.send("hi", to: group, by: "bob") }?.message == "bob may not")
+    }
+
+    @Test("A command's words are for programs; those of pushes are for people")
+    func commandsAndPushes() throws {
+        let world = try world()
+        func submission(_ push: String, _ mention: String) -> Submission {
+            Submission(
+                id: world.newID(), content: .text("fine"),
+                attributes: .init(
+                    mentions: .users(["bob"], pushText: mention),
+                    push: RawJSON(known: #"{"title":"\#(push)","data":"spam"}"#)))
+        }
+        try world.ban(["spam"], .replace)
+        let command = Submission(id: world.newID(), content: try .command("spam"))
+        #expect(try world.send(command, to: group, by: "alice").content == nil)
+        let result = try world.send(submission("spam!", "more spam"), to: group, by: "alice")
+        #expect(result.content == nil)
+        let stored = try world.page(of: group, by: "bob").messages[0]
+        #expect(stored.attributes.push?.text == #"{"title":"****!","data":"spam"}"#)
+        #expect(stored.attributes.mentions?.pushText == "more ****")
+        let edit = MessageEdit(.text("fine"), mentions: .set(.users(["bob"], pushText: "spam")))
+        let edited: Message = try world.done {
+            world.engine.edit(stored.id, in: group, edit, by: Caller(user: "alice"), completion: $0)
+        }
+        #expect(edited.attributes.mentions?.pushText == "****")
+        try world.ban(["spam"], .reject)
+        for (push, mention) in [("spam", "fine"), ("fine", "spam")] {
+            let error = refusal { try world.send(submission(push, mention), to: group, by: "alice") }
+            #expect(error?.code == .contentRejected)
+        }
+    }
+
+    @Test("What is long is looked at elsewhere than where it came in, and nothing overtakes it")
+    func longContents() async throws {
+        final class Watching: ContentFilter {
+            let lengths = Mutex<[Int]>([])
+            let gate = DispatchSemaphore(value: 0)
+            func judge(_ proposal: Proposal) -> Judgement {
+                let text = proposal.content.text ?? ""
+                if text.count > 4096 { gate.wait() }
+                lengths.withLock { $0.append(text.count) }
+                return .allowed
+            }
+        }
+        let filter = Watching()
+        let world = try world(filter: filter)
+        let alice = Doors(world).device("alice")
+        let long = String(repeating: "x", count: 5000)
+        for text in [long, "short"] { alice.request(.send(group, world.submission(text))) }
+        // The thread that took both is here already.
+        #expect(filter.lengths.withLock { $0 } == [5])
+        filter.gate.signal()
+        try await world.settled()
+        #expect(try world.page(of: group, by: "bob").texts == ["short", long])
+    }
+
+    @Test("What a change of the banned words does not speak of stays")
+    func partial() throws {
+        var settings = ServerSettings()
+        settings.manners.bannedWords = .init(words: ["spam"], action: .replace)
+        for (json, words, action) in [
+            (#"{"action":"reject"}"#, ["spam"], BannedWordsSetting.Action.reject),
+            (#"{"words":["x"]}"#, ["x"], .reject), ("null", [], .reject),
+        ] {
+            var reader = JSONReader(json)
+            #expect(try settings.read("bannedWords", &reader))
+            #expect(settings.manners.bannedWords == .init(words: words, action: action))
+        }
     }
 }

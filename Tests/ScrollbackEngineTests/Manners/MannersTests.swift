@@ -46,6 +46,56 @@ struct MannersTests {
         #expect(refusal { try world.block("bob", by: "bob") }?.parameter == "user")
     }
 
+    @Test("Who is blocked does not make the conversation by its settings either, which it has few of")
+    func blockedSettings() throws {
+        let world = try world()
+        try world.block("alice", by: "bob")
+        let alice = Caller(user: "alice")
+        #expect(refusal { try world.put(direct, by: alice) }?.code == .blocked)
+        #expect(try world.store.read { try $0.conversation(direct) } == nil)
+        try world.block("alice", isOn: false, by: "bob")
+        let settings: [(String, ConversationSettings)] = [
+            ("name", .init(name: "us")), ("avatar", .init(avatar: "a")), ("frozen", .init(isFrozen: true)),
+        ]
+        for (name, settings) in settings {
+            for caller in [alice, World.admin] {
+                let error = refusal { try world.put(direct, settings, by: caller) }
+                #expect(error?.code == .invalidParameter && error?.parameter == name)
+            }
+        }
+        #expect(try world.put(direct, .init(metadata: RawJSON(known: "{}"), isFrozen: false), by: alice))
+        // The block is known of a conversation that is made after it, made anew, or was there before.
+        for _ in 0..<2 {
+            try world.block("alice", by: "bob")
+            #expect(refusal { try world.send(to: direct, by: "alice") }?.code == .blocked)
+            try world.send(to: direct, by: "bob")
+            try world.delete(direct)
+            try world.send("made again", to: direct, by: "bob")
+            #expect(refusal { try world.send(to: direct, by: "alice") }?.code == .blocked)
+            try world.block("alice", isOn: false, by: "bob")
+            try world.send(to: direct, by: "alice")
+            try world.delete(direct)
+        }
+    }
+
+    @Test("Neither is told what the other has read while one of the two has blocked the other")
+    func readReceipts() throws {
+        let world = try world()
+        try world.send(to: direct, by: "alice")
+        try world.send(to: direct, by: "bob")
+        let doors = Doors(world)
+        let devices = ["alice": doors.device("alice"), "bob": doors.device("bob")]
+        func receipts(_ user: String) throws -> Int {
+            try devices[user]?.events.count { if case .peerRead = $0 { true } else { false } } ?? 0
+        }
+        try world.block("alice", by: "bob")
+        for user in ["alice", "bob"] { try world.read(direct, to: 1, by: UserID(known: user)) }
+        #expect(try receipts("alice") == 0 && receipts("bob") == 0)
+        try world.block("alice", isOn: false, by: "bob")
+        for user in ["alice", "bob"] { try world.read(direct, to: 2, by: UserID(known: user)) }
+        #expect(try receipts("alice") == 1)
+    }
+
     @Test("Blocked users come by name, page by page")
     func pages() throws {
         let world = try world()
@@ -138,6 +188,29 @@ struct MannersTests {
         #expect(refusal { _ = try world.head(group, "other") }?.code == .unknownConversation)
     }
 
+    @Test("A muted moderator does not lift their own mute, nor an owner by saying their role again")
+    func ownMute() throws {
+        let world = try world()
+        try world.join(group, "mod", as: .moderator)
+        try world.join(group, "boss", as: .owner)
+        for user in ["mod", "boss"] as [UserID] {
+            try world.mute(user, .forever, in: group)
+            #expect(refusal { try world.mute(user, nil, in: group, by: Caller(user: user)) }?.code == .forbidden)
+            #expect(refusal { try world.send(to: group, by: user) }?.code == .muted)
+        }
+        let error = refusal {
+            _ = try world.done {
+                world.engine.putMember(
+                    "boss", role: .member, mute: .some(nil), of: group, by: Caller(user: "boss"), completion: $0)
+            }
+        }
+        #expect(error?.code == .forbidden)
+        let members = try world.engine.members(of: group, after: nil, limit: 10, by: World.admin)
+        #expect(members.first { $0.id == "boss" }?.role == .owner)
+        try world.mute("mod", nil, in: group, by: Caller(user: "boss"))
+        try world.send(to: group, by: "mod")
+    }
+
     @Test("In a room, which lists nobody, administrators mute anybody")
     func mutedInARoom() throws {
         let world = try world()
@@ -161,8 +234,21 @@ struct MannersTests {
         try world.mute("bob", .forever, in: channel)
         #expect(refusal { try world.send(to: channel, by: "bob") }?.code == .muted)
         try world.send(to: .community("city"), by: "bob")
+        // A channel's head says what keeps one from writing there, wherever that was set.
+        #expect(try world.head(channel, "bob").mute == .forever && !world.head(channel, "bob").isFrozen)
+        let time = world.clock.now + 60
+        try world.mute("bob", .until(time), in: channel)
+        #expect(try world.head(channel, "bob").mute == .until(time))
+        try world.mute("bob", .forever, in: .community("city"))
+        #expect(try world.head(channel, "bob").mute == .forever)
+        #expect(try world.head(channel, "alice").mute == nil)
         try world.put(.community("city"), .init(isFrozen: true))
+        #expect(try world.head(channel, "alice").isFrozen)
         #expect(refusal { try world.send(to: channel, by: "alice") }?.code == .muted)
+        // A log that is made anew has none of the old one's mutes.
+        try world.delete(.community("city"))
+        try world.make(.community("city"), members: ["bob"])
+        try world.send(to: .community("city"), by: "bob")
     }
 
     @Test("Where a conversation is frozen its moderators, its owners and administrators write, nobody else", .rows(88))
@@ -247,6 +333,9 @@ struct MannersTests {
         #expect(try carol.error(carol.request(.typing(group, isTyping: true)))?.code == .muted)
         let mallory = doors.device("mallory")
         #expect(try mallory.error(mallory.request(.typing(group, isTyping: true)))?.code == .unknownConversation)
+        // Not told who has blocked whom between others.
+        let others = mallory.request(.typing(direct, isTyping: true))
+        #expect(try mallory.error(others)?.code == .unknownConversation)
         // Nobody hears what its first message will make.
         let ref = mallory.request(.typing(.direct("carol"), isTyping: true))
         #expect(try mallory.error(ref) == nil)

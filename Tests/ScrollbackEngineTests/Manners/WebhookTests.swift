@@ -51,7 +51,7 @@ struct WebhookTests {
             request.text
                 == #"{"event":"message","conversation":"group:g","sender":"alice","id":"\#(id)","type":"text","#
                 + #""content":{"text":"fine"},"mentions":{"users":["bob"]}}"#)
-        #expect(request.header("Scrollback-Delivery") == id)
+        let delivery = try #require(request.header("Scrollback-Delivery"))
         #expect(request.timeout == .seconds(2))
         program.answer(#"{"action":"reject","reason":"not here"}"#)
         let error = await refused { try await world.sent("no", to: group, by: "alice") }
@@ -63,6 +63,51 @@ struct WebhookTests {
         program.answer(#"{"action":"reject"}"#)
         #expect(try await world.sent(message, to: group, by: "alice").outcome == .duplicate)
         #expect(try world.page(of: group, by: "bob").texts == ["better", "fine"])
+        // Asked again about the same message, which may have become another: another question.
+        #expect(Set(program.requests.map { $0.header("Scrollback-Delivery") }).count == 4 && !delivery.isEmpty)
+    }
+
+    @Test("The program is not asked about what its sender may not say")
+    func notAsked() async throws {
+        let program = FakeProgram()
+        let world = try before(program)
+        let message = world.submission("fine")
+        try await world.sent(message, to: group, by: "alice")
+        #expect(program.requests.count == 1)
+        try world.block("alice", by: "bob")
+        try world.mute("bob", .forever, in: group)
+        func code(_ body: () async throws -> Void) async -> ChatError.Code? { await refused(body)?.code }
+        #expect(await code { try await world.sent(to: group, by: "mallory") } == .unknownConversation)
+        #expect(await code { try await world.sent(to: group, by: "bob") } == .muted)
+        #expect(await code { try await world.sent(to: .direct("bob"), by: "alice") } == .blocked)
+        #expect(
+            await code { try await world.edited(message.id, in: group, "x", by: Caller(user: "bob")) } == .forbidden)
+        #expect(
+            await code { try await world.edited(world.newID(), in: group, "x", by: Caller(user: "alice")) }
+                == .unknownMessage)
+        #expect(program.requests.count == 1)
+        // What was stored is answered all the same.
+        try world.mute("alice", .forever, in: group)
+        #expect(try await world.sent(message, to: group, by: "alice").outcome == .duplicate)
+    }
+
+    @Test("An edit whose content the program replaces needs the files of the replacement")
+    func replacedFiles() async throws {
+        let program = FakeProgram()
+        let world = try before(program)
+        let mine = try await world.upload([1, 2, 3], to: group, by: "alice")
+        let theirs = try await world.upload([4, 5, 6], to: group, by: "bob")
+        let message = try world.submission(of: mine)
+        try await world.sent(message, to: group, by: "alice")
+        program.answer(#"{"action":"replace","content":{"media":"\#(theirs.id)"}}"#)
+        let edit = MessageEdit(message.content)
+        let result: Result<Message, ChatError> = await withCheckedContinuation { continuation in
+            world.engine.edit(message.id, in: group, edit, by: Caller(user: "alice")) {
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(throws: ChatError.self) { try result.get() }
+        #expect(try world.page(of: group, by: "bob").messages[0].content?.json.text.contains("\(mine.id)") == true)
     }
 
     @Test("An edit is asked about like a message")
@@ -209,6 +254,7 @@ struct WebhookTests {
         let first = try #require(program.requests.first), last = try #require(program.requests.last)
         #expect(first.body == last.body)
         #expect(first.header("Scrollback-Delivery") == last.header("Scrollback-Delivery"))
+        #expect(world.engine.waitingDeliveries == 0)
         let events = try #require(
             (try JSONSerialization.jsonObject(with: Data(last.body)) as? [String: Any])?["events"] as? [[String: Any]])
         let told = events.map { event -> String in
@@ -218,6 +264,29 @@ struct WebhookTests {
         }
         #expect(told == ["message one", "changed uno", "message two"])
         #expect(Set(events.compactMap { $0["delivery"] as? String }).count == 3)
+        delivering.cancel()
+        await delivering.value
+    }
+
+    @Test("A later try that has more events is named otherwise")
+    func names() async throws {
+        let program = FakeProgram()
+        program.answer("", status: 500)
+        let world = try after(program)
+        try world.send("one", to: group, by: "alice")
+        let delivering = Task { await world.engine.deliver() }
+        try await eventually { !program.requests.isEmpty }
+        try world.send("two", to: group, by: "alice")
+        try await eventually {
+            world.clock.advance(by: 1)
+            return program.requests.last?.text.contains("two") == true
+        }
+        #expect(world.engine.waitingDeliveries == 2)
+        #expect(try World(store: world.store).engine.waitingDeliveries == 2)
+        let names = Dictionary(grouping: program.requests, by: \.text).values.map { requests in
+            Set(requests.map { $0.header("Scrollback-Delivery") })
+        }
+        #expect(names.count == 2 && names.allSatisfy { $0.count == 1 } && Set(names).count == 2)
         delivering.cancel()
         await delivering.value
     }
@@ -283,6 +352,14 @@ struct WebhookTests {
         schedule.finished(second[1], isTaken: false, now: now)
         #expect(try begin() == [] && schedule.next.map { $0 > now } == true)
         schedule.finished(third[0], isTaken: false, now: now)
+        // Where every post is under way nobody is woken for what is due: a post that ends does that.
+        var busy = DeliverySchedule(limit: 1, longestWait: 60)
+        busy.follow(hook)
+        func beginLater(_ seconds: TimeInterval) throws -> [Int64] {
+            try world.store.read { try busy.begin(from: $0, now: now + seconds) }
+        }
+        busy.finished(second[0], isTaken: false, now: now)
+        #expect(try beginLater(60).count == 1 && beginLater(120) == [] && busy.next == nil)
         schedule.follow(.init(url: "http://other.invalid", secret: secret))
         #expect(try begin().count == 2, "another program is asked at once")
     }

@@ -30,6 +30,11 @@ extension World {
         return try result.get()
     }
 
+    /// Once everything that was said is in the log.
+    func settled() async throws {
+        try await outcome { engine.settle(completion: $0) }
+    }
+
     @discardableResult
     func sent(_ submission: Submission, to id: ConversationID, by user: UserID) async throws -> SendResult {
         try await outcome { engine.send(submission, to: id, by: Caller(user: user), completion: $0) }

@@ -3,6 +3,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
+import Synchronization
 import Testing
 
 @Suite("Rooms")
@@ -21,7 +22,8 @@ struct RoomTests {
         for number in 0..<count {
             var submission = world.submission("\(priority) \(number)")
             submission.attributes.priority = priority
-            let result = try world.send(submission, to: room, by: user)
+            // What is high is for moderators, whom a room does not list.
+            let result = try world.send(submission, to: room, by: Caller(user: user, isAdmin: priority == .high))
             #expect(result.outcome == .committed)
         }
     }
@@ -149,5 +151,83 @@ struct RoomTests {
         // A channel's transient messages are for who hears it.
         #expect(try transients(laptop) == ids.filter { $0.kind != .community })
         #expect(try transients(phone) == [])
+    }
+
+    @Test("High is for moderators: anybody else's is refused by name, stored or not")
+    func high() throws {
+        let world = try world()
+        for content in [MessageContent.text("hi"), try .command("play")] {
+            var submission = Submission(id: world.newID(), content: content)
+            submission.attributes.priority = .high
+            let error = refusal { try world.send(submission, to: room, by: "alice") }
+            #expect(error?.code == .forbidden && error?.parameter == "priority")
+            submission.id = world.newID()
+            #expect(try world.send(submission, to: room, by: World.admin).outcome != .duplicate)
+        }
+        try world.make(.group("g"), members: ["alice"])
+        var submission = world.submission()
+        submission.attributes.priority = .high
+        try world.send(submission, to: .group("g"), by: "alice")
+    }
+
+    @Test("What is not stored is within a room's pace, and nobody is told when it is left out")
+    func transients() throws {
+        let world = try world()
+        try world.set { $0.manners.roomMessagesPerSecond = 5 }
+        let doors = Doors(world)
+        let (phone, laptop) = (doors.device("alice", "phone"), doors.device("alice", "laptop"))
+        let bob = doors.device("bob")
+        for device in [bob, phone, laptop] { device.request(.subscribe([room])) }
+        let command = try MessageContent.command("play")
+        for _ in 0..<20 { phone.request(.send(room, Submission(id: world.newID(), content: command))) }
+        world.engine.hub.announceMovedChannels()
+        #expect(try bob.events.count == 5)
+        #expect(try laptop.events.count == 20 && phone.events.isEmpty)
+        #expect(world.engine.hub.messagesLeftOut == 15)
+    }
+
+    @Test("Changes are within a room's pace; of those above it hearers are told once, also when messages followed")
+    func changes() throws {
+        let world = try world()
+        try world.set { $0.manners.roomMessagesPerSecond = 5 }
+        let message = world.submission("mine")
+        try world.send(message, to: room, by: "alice")
+        world.clock.advance(by: 60)
+        let bob = Doors(world).device("bob")
+        bob.request(.subscribe([room]))
+        for number in 0..<20 { try world.react("\(number)", to: message.id, in: room, by: Caller(user: "alice")) }
+        #expect(try bob.events.count == 5)
+        world.clock.advance(by: 60)
+        try world.send("streamed", to: room, by: "alice")
+        world.engine.hub.announceMovedChannels()
+        world.engine.hub.announceMovedChannels()
+        let heads = try bob.events.compactMap { event -> [Int64]? in
+            if case .head(room, _, let seq, _, let rev, _) = event { [seq, rev] } else { nil }
+        }
+        #expect(heads == [[2, 20]])
+    }
+
+    @Test("A message that is left out does not cost a look at everybody in the room")
+    func leavingOut() throws {
+        final class Hearer: Connection {
+            let looks = Mutex(0)
+            let lane: any Lane
+            init(_ lane: any Lane) { self.lane = lane }
+            var user: UserID {
+                looks.withLock { $0 += 1 }
+                return "fan"
+            }
+            func hears(_ id: ConversationID) -> Bool { true }
+            func joined(_ id: ConversationID, seesAllAbove seq: Seq) {}
+            func left(_ id: ConversationID) {}
+            func close(_ reason: CloseReason) {}
+        }
+        let world = try world()
+        try world.set { $0.manners.roomMessagesPerSecond = 1 }
+        let hearer = Hearer(DirectLane())
+        world.engine.hub.subscribe(hearer, to: room, seesAllAbove: 0)
+        try send(20, .low, world)
+        #expect(world.engine.hub.messagesLeftOut == 19)
+        #expect(hearer.looks.withLock { $0 } == 0)
     }
 }

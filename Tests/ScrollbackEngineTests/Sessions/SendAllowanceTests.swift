@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import Testing
 
 @Suite("SendAllowance")
@@ -49,5 +50,22 @@ struct SendAllowanceTests {
         #expect(allowance.take(alice, now: start - 100) == nil)
         #expect(allowance.take(alice, now: start - 100) != nil)
         #expect(allowance.take(alice, now: start - 99) == nil)
+    }
+
+    @Test("Edits and actions, added and taken off, come out of the same allowance as messages")
+    func changes() throws {
+        let world = try World()
+        try world.make(.group("g"), members: ["alice"])
+        let device = Doors(world, allowance: SendAllowance(perSecond: 1, burst: 4)).device("alice")
+        let message = world.submission("mine")
+        let action = ActionReference.own(type: "reaction", value: "+1")
+        let requests: [ClientRequest] = [
+            .send(.group("g"), message),
+            .edit(.group("g"), message.id, MessageEdit(.text("new")), operation: world.newID()),
+            .addAction(.group("g"), message.id, type: "reaction", value: "+1", operation: world.newID()),
+            .removeAction(.group("g"), message.id, action, operation: world.newID()),
+        ]
+        for request in requests { #expect(try device.error(device.request(request)) == nil) }
+        for request in requests { #expect(try device.error(device.request(request))?.code == .rateLimited) }
     }
 }

@@ -61,9 +61,10 @@ struct OutboxTests {
         var outbox = busy()
         let effects = outbox.answered(m1, refused(.rateLimited, after: 20), now: noon, using: &random)
         #expect(effects.transmit.isEmpty)
-        #expect(effects.wakeAt == noon + 20)
-        #expect(outbox.tick(now: noon + 19).transmit.isEmpty)
-        #expect(outbox.tick(now: noon + 20).transmit == [m1])
+        let wake = effects.wakeAt ?? noon
+        #expect((20...30).contains(wake.timeIntervalSince(noon)))
+        #expect(outbox.tick(now: wake - 0.1).transmit.isEmpty)
+        #expect(outbox.tick(now: wake).transmit == [m1])
         #expect(outbox.answered(m1, stored(m1), now: noon, using: &random).transmit == [m2])
     }
 
@@ -81,6 +82,27 @@ struct OutboxTests {
         #expect((0.25...0.5).contains(waits[0]))
         #expect((1...2).contains(waits[2]))
         #expect((15...30).contains(waits[9]))
+    }
+
+    @Test("A refusal with a time spreads those that come back, and each wait after the next is longer")
+    mutating func spreads() {
+        var first: Set<TimeInterval> = []
+        for _ in 1...20 {
+            var outbox = busy()
+            let wake = outbox.answered(m1, refused(.overloaded, after: 1), now: noon, using: &random).wakeAt ?? noon
+            first.insert(wake.timeIntervalSince(noon))
+        }
+        #expect(first.count > 10 && first.allSatisfy { (1...1.5).contains($0) })
+        var outbox = busy()
+        var now = noon
+        var waits: [TimeInterval] = []
+        for _ in 1...10 {
+            let until = outbox.answered(m1, refused(.overloaded, after: 1), now: now, using: &random).wakeAt ?? now
+            waits.append(until.timeIntervalSince(now))
+            now = until
+            _ = outbox.tick(now: now)
+        }
+        #expect((15...30).contains(waits[9]) && waits.allSatisfy { $0 >= 1 })
     }
 
     @Test("A permanent refusal fails the message, and its lane goes on")
