@@ -26,6 +26,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         group create            201  201    201       201   201  201
         group read              404  200    200       200   200  200
         group send              404  201    201       201   403  201
+        group sendHigh          404  201    201       201   403  201
         group listMembers       404  200    200       200   403  200
         group addMember         404  403    201       201   403  201
         group addOwner          404  403    403       201   403  201
@@ -50,6 +51,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         community createChannel  404  403    403       201   403  201
         community read           404  200    200       200   200  200
         community send           404  201    201       201   403  201
+        community sendHigh       404  201    201       201   403  201
         community listMembers    404  200    200       200   403  200
         community listChannels   404  200    200       200   200  200
         community addMember      404  403    201       201   403  201
@@ -74,6 +76,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         private createChannel    404  403    403       201   403  201
         private read             404  200    200       200   200  200
         private send             404  201    201       201   403  201
+        private sendHigh         404  201    201       201   403  201
         private listMembers      404  200    200       200   403  200
         private listChannels     404  200    200       200   200  200
         private addMember        404  403    201       201   403  201
@@ -98,6 +101,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         room create             403  -      -         -     -    201
         room read               200  -      -         -     -    200
         room send               201  -      -         -     -    201
+        room sendHigh           403  -      -         -     -    201
         room listMembers        403  -      -         -     -    403
         room addMember          403  -      -         -     -    403
         room removeMember       404  -      -         -     -    404
@@ -119,6 +123,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         direct create           403  201    -         -     -    201
         direct read             404  200    -         -     -    200
         direct send             404  201    -         -     -    201
+        direct sendHigh         404  201    -         -     -    201
         direct listMembers      404  200    -         -     -    200
         direct addMember        404  403    -         -     -    403
         direct removeMember     404  403    -         -     -    403
@@ -140,6 +145,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         system create           403  403    -         -     -    201
         system read             404  200    -         -     -    200
         system send             404  403    -         -     -    201
+        system sendHigh         404  403    -         -     -    201
         system listMembers      404  200    -         -     -    200
         system addMember        404  403    -         -     -    403
         system removeMember     404  403    -         -     -    403
@@ -307,6 +313,10 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                 #expect(answer.status == page.status, "\(answer) but \(page)")
                 return page
             case "send": return try await api.send("hello", to: name)
+            case "sendHigh":
+                let message =
+                    #"{"id":"\#(UUID().uuidString.lowercased())","type":"text","content":{"text":"hello"},"priority":"high"}"#
+                return try await api.call("POST", path + "/messages", message)
             case "editOwn", "recall":
                 let own = role == .left ? leftMessage : UUID()
                 // Who may not send has none.
