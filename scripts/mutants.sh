@@ -17,7 +17,8 @@ filter_of() { sed -n 's/^# Filter: //p' "$root/Tests/Mutants/$1.patch"; }
 # Exactly there, or not at all: a patch that slips to a similar place plants another bug than it says.
 plant() { (cd "$copy" && patch -p1 --batch --forward --fuzz=0 "${@:2}" <"$root/Tests/Mutants/$1.patch"); }
 build() { (cd "$copy" && swift build --build-tests --scratch-path "$scratch/build"); }
-tests() { (cd "$copy" && swift test --skip-build --scratch-path "$scratch/build" --filter "$1"); }
+# A bug may make a test wait for ever.
+tests() { (cd "$copy" && timeout -k 5 300 swift test --skip-build --scratch-path "$scratch/build" --filter "$1"); }
 
 # With their times, so that only what changed since the last run is built.
 rm -rf "$copy" && mkdir "$copy"
@@ -59,7 +60,7 @@ for name in "${names[@]}"; do
         echo "SURVIVED  $name  ($((SECONDS - start)) s)"
         failed=$((failed + 1))
     else
-        caught=$(grep -m1 -oE '✘ Test "[^"]+"' "$scratch/$name.log" || echo "a crash")
+        caught=$(grep -m1 -oE '✘ Test "[^"]+"' "$scratch/$name.log" || echo "a crash, or a test that hangs")
         echo "caught    $name  by ${caught#✘ Test }  ($((SECONDS - start)) s)"
     fi
     plant "$name" --quiet --reverse
