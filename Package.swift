@@ -226,7 +226,7 @@ let package = Package(
             name: "ScrollbackTestingTests",
             dependencies: [
                 "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
-                "ScrollbackSQLite",
+                "ScrollbackSQLite", "ScrollbackSync",
                 "ScrollbackTesting",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],

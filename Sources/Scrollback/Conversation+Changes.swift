@@ -36,6 +36,11 @@ extension Conversation {
                     "content", "must be of type \(submission.content.type): an edit keeps it")
             }
             submission.content = content
+            // Whoever read what it said before its files were brought elsewhere names the places they were to have here.
+            for upload in try writer.reader.uploads(of: id) {
+                guard let url = upload.url else { continue }
+                submission.content = submission.content.moving(upload.media, to: url)
+            }
             submission.attributes = edit.applied(to: submission.attributes)
             return try writer.replace(submission)
         }

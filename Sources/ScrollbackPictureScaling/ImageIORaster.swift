@@ -48,7 +48,11 @@
             return Raster(try Self.drawn(image, target.width, target.height))
         }
 
-        /// The image in 8 bits a colour and in its own colours, if they are red, green and blue, on white.
+        /// The profiles that are kept, in bytes; those of displays and cameras have less.
+        private static let largestProfile = 16 << 10
+
+        /// The image in 8 bits a colour and in its own colours, if they are red, green and blue and can be said in few bytes,
+        /// on white.
         private static func drawn(_ image: CGImage, _ width: Int, _ height: Int) throws(PictureError) -> CGImage {
             func bitmap(_ space: CGColorSpace?) -> CGContext? {
                 guard let space, space.model == .rgb else { return nil }
@@ -56,8 +60,10 @@
                     data: nil, width: width, height: height, bitsPerComponent: 8, bytesPerRow: 0, space: space,
                     bitmapInfo: CGImageAlphaInfo.noneSkipLast.rawValue)
             }
-            // Spaces of more than 8 bits, for one, make no context.
-            guard let context = bitmap(image.colorSpace) ?? bitmap(CGColorSpace(name: CGColorSpace.sRGB)) else {
+            // Spaces of more than 8 bits, for one, make no context. A large profile would be most of a small file.
+            let profile = image.colorSpace?.copyICCData().map { CFDataGetLength($0) } ?? 0
+            let own = profile <= largestProfile ? image.colorSpace : nil
+            guard let context = bitmap(own) ?? bitmap(CGColorSpace(name: CGColorSpace.sRGB)) else {
                 throw .failed
             }
             let whole = CGRect(x: 0, y: 0, width: width, height: height)

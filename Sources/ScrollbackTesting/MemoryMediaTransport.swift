@@ -57,6 +57,10 @@ struct MemoryMediaTransport: MediaTransport {
         return try await server.engine.transfer(id, by: caller(token).user, interrupt: {})
     }
 
+    func giveUp(_ resource: String, token: String) async throws(ChatError) {
+        try await transfer(resource, token).cancel()
+    }
+
     func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError) {
         _ = try await server.engine.putThumbnail(Array(picture), of: media, by: caller(token))
     }

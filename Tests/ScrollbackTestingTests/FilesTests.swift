@@ -1,9 +1,11 @@
 import ContractRows
+import Dispatch
 import Foundation
 import PictureFixtures
 import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackSync
 import ScrollbackTesting
 import Synchronization
 import Testing
@@ -177,6 +179,174 @@ struct FilesTests {
         }
     }
 
+    @Test("A file that the server removed before its message could be sent is uploaded once more, under its id")
+    func removedBeforeItsMessage() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice"])
+        let data = Self.bytes(1000)
+        let before = try await world.disconnectedClient("alice", store: .directory(folder))
+        let sent = try await before.conversation(group).send(.file(.data(data)))
+        let upload = try await Self.markUploaded(sent.id, before)
+        await before.close()
+
+        let phone = try await world.client("alice", store: .directory(folder))
+        let text = try await phone.conversation(group).send(.text("after it"))
+        let message = try await phone.conversation(group).sending(sent.id).delivered()
+        #expect(message.content?.media?.id == upload.media)
+        #expect(try await text.delivered().seq == message.seq + 1)
+        #expect(try await world.engine.bytes(of: upload.media, by: Caller(user: "alice")) == Array(data))
+        await world.close()
+    }
+
+    /// Notes the one file of a message as brought to the server, or to a place that the app's own uploader gave it.
+    @discardableResult
+    private static func markUploaded(
+        _ id: MessageID, _ client: ChatClient, to url: URL? = nil
+    ) async throws -> LocalUpload {
+        let upload = try #require(try await client.core.store.read { try $0.uploads(of: id) }.first)
+        let item = try #require(try await client.core.store.read { try $0.outbox() }.first { $0.id == id })
+        try await client.core.store.write { writer in
+            var (upload, item) = (upload, item)
+            upload.isDone = true
+            upload.url = url
+            if url == nil { upload.resource = "an upload that ended" }
+            try writer.save(upload)
+            // What the app's uploader brought somewhere the message does not say yet.
+            item.needsUpload = url != nil
+            try writer.save(item)
+        }
+        return upload
+    }
+
+    /// The world's own way of files, on which a test lays its hands.
+    private struct Meddled: MediaTransport {
+        let real: any MediaTransport
+        let hands: Hands
+
+        final class Hands: Sendable {
+            let errors: Mutex<[ChatError]>
+            let begun = Mutex<[String]>([])
+            let givenUp = Mutex<[String]>([])
+
+            init(failing errors: [ChatError] = []) {
+                self.errors = Mutex(errors)
+            }
+
+            func fail() throws(ChatError) {
+                if let error = errors.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { throw error }
+            }
+        }
+
+        func begin(
+            _ upload: LocalUpload, in id: ConversationID, token: String
+        ) async throws(ChatError) -> String? {
+            let resource = try await real.begin(upload, in: id, token: token)
+            if let resource { hands.begun.withLock { $0.append(resource) } }
+            return resource
+        }
+
+        func append(
+            _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
+        ) async throws(ChatError) {
+            try hands.fail()
+            try await real.append(piece, to: resource, at: offset, isLast: isLast, token: token)
+        }
+
+        func giveUp(_ resource: String, token: String) async throws(ChatError) {
+            try await real.giveUp(resource, token: token)
+            hands.givenUp.withLock { $0.append(resource) }
+        }
+
+        func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress {
+            try hands.fail()
+            return try await real.progress(of: resource, token: token)
+        }
+
+        func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError) {
+            try await real.setThumbnail(picture, of: media, token: token)
+        }
+
+        func read(
+            _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
+        ) async throws(ChatError) -> MediaPiece {
+            try await real.read(source, from: offset, upTo: count, ifStill: hash, token: token)
+        }
+
+        func link(
+            to media: MediaID, thumbnail: Bool, expiresIn seconds: Int?, token: String
+        ) async throws(ChatError) -> URL {
+            try await real.link(to: media, thumbnail: thumbnail, expiresIn: seconds, token: token)
+        }
+    }
+
+    private func withHands(
+        _ hands: Meddled.Hands, _ body: (ChatWorld, ChatClient) async throws -> Void
+    ) async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice"])
+        let alice = try await world.client("alice") { configuration in
+            configuration.uploadPiece = 10_000
+            configuration.mediaTransport = configuration.mediaTransport.map { Meddled(real: $0, hands: hands) }
+        }
+        try await body(world, alice)
+        await world.close()
+    }
+
+    @Test(
+        "An upload that the server gives up is begun anew, and one whose token it refuses is tried again",
+        arguments: [
+            [ChatError(.unknownUpload, "it was given up")],
+            [ChatError(.conflict, "an answer was lost"), ChatError(.unknownUpload, "it was given up")],
+            // The one that was good last, and the fresh one.
+            [ChatError(.tokenExpired, "its time is over"), ChatError(.invalidToken, "the key is another")],
+        ])
+    func begunAnew(errors: [ChatError]) async throws {
+        let hands = Meddled.Hands(failing: errors)
+        try await withHands(hands) { world, alice in
+            let data = Self.bytes(30_000)
+            let sent = try await alice.conversation(group).send(.file(.data(data))).delivered()
+            let media = try #require(sent.content?.media?.id)
+            #expect(try await world.engine.bytes(of: media, by: Caller(user: "alice")) == Array(data))
+            #expect(hands.errors.withLock { $0.isEmpty })
+        }
+    }
+
+    @Test("An upload that the server gives up again and again fails its message")
+    func givenUpForGood() async throws {
+        let hands = Meddled.Hands(failing: Array(repeating: ChatError(.unknownUpload, "it was given up"), count: 9))
+        try await withHands(hands) { _, alice in
+            let sending = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
+            await #expect(
+                performing: { try await sending.delivered() }, throws: { ($0 as? ChatError)?.code == .unknownUpload })
+            #expect(hands.begun.withLock { $0.count } == 3)
+        }
+    }
+
+    @Test("The server is told of uploads that were cancelled, under way or not, and nothing is left of them here")
+    func givenUp() async throws {
+        let hands = Meddled.Hands()
+        try await withHands(hands) { world, alice in
+            let running = try await alice.conversation(group).send(.file(.data(Self.bytes(2_000_000))))
+            for await state in running.states {
+                if case .uploading(let fraction) = state, fraction > 0 { break }
+            }
+            try await running.cancel()
+            #expect(alice.core.uploads.fraction(of: running.id) == 0)
+            hands.errors.withLock { $0 = [ChatError(.overloaded, "later", retryAfter: 1000)] }
+            let waiting = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
+            for await state in waiting.states { if case .waiting = state { break } }
+            try await waiting.cancel()
+            #expect(try await eventually { hands.begun.withLock { Set($0) } == hands.givenUp.withLock { Set($0) } })
+            #expect(hands.begun.withLock { $0.count } == 2)
+            for resource in hands.begun.withLock({ $0 }) {
+                let id = try #require(UploadID(resource))
+                #expect(throws: ChatError.self) { try world.engine.upload(id, by: "alice") }
+            }
+        }
+    }
+
     // MARK: The app's own uploader
 
     private final class Uploader: MediaUploader {
@@ -187,7 +357,7 @@ struct FilesTests {
             self.errors = Mutex(errors)
         }
 
-        func upload(_ file: OutgoingFile, progress: @Sendable (Double) -> Void) async throws -> URL {
+        func upload(_ file: OutgoingFile, progress: @escaping @Sendable (Double) -> Void) async throws -> URL {
             progress(0.5)
             if let error = errors.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { throw error }
             guard let url = URL(string: "https://files.example.com/\(UUID())") else { throw CancellationError() }
@@ -238,7 +408,91 @@ struct FilesTests {
         }
     }
 
+    @Test(
+        "A message names the place its file was brought to, whoever starts the app next and edits what it said before",
+        arguments: [false, true])
+    func uploaderIsGone(isEdited: Bool) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice"])
+        let place = try #require(URL(string: "https://files.example.com/a"))
+        let before = try await world.disconnectedClient("alice", store: .directory(folder)) {
+            $0.media.uploader = Uploader()
+        }
+        let sent = try await before.conversation(group).send(.file(.data(Self.bytes(10), name: "a.bin")))
+        try await Self.markUploaded(sent.id, before, to: place)
+        await before.close()
+
+        let after = try await world.disconnectedClient("alice", store: .directory(folder))
+        let sending = after.conversation(group).sending(sent.id)
+        if isEdited {
+            var media = try #require(try await sending.content()?.media)
+            #expect(media.id != nil)
+            media.name = "b.bin"
+            try await after.conversation(group).edit(sent.id, to: .media(.file, media))
+            #expect(try await sending.content()?.media?.source == .remote(place))
+        }
+        after.connect()
+        let media = try #require(try await sending.delivered().content?.media)
+        #expect(media.source == .remote(place) && media.name == (isEdited ? "b.bin" : "a.bin"))
+        await world.close()
+    }
+
+    /// One that goes on whatever becomes of its task.
+    private struct StubbornUploader: MediaUploader {
+        let begun: AsyncStream<Void>.Continuation
+
+        func upload(_ file: OutgoingFile, progress: @escaping @Sendable (Double) -> Void) async throws -> URL {
+            begun.yield()
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().asyncAfter(deadline: .now() + 30) { continuation.resume() }
+            }
+            throw Refusal()
+        }
+    }
+
+    @Test("An uploader that does not heed its cancellation keeps no client from being closed", .timeLimit(.minutes(1)))
+    func stubbornUploader() async throws {
+        let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
+        try await withGroup(uploader: StubbornUploader(begun: continuation)) { _, alice, _ in
+            let start = ContinuousClock.now
+            let cancelled = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
+            _ = try await alice.conversation(group).send(.file(.data(Self.bytes(11))))
+            var count = 0
+            for await _ in begun {
+                count += 1
+                if count == 2 { break }
+            }
+            try await cancelled.cancel()
+            await alice.close()
+            #expect(ContinuousClock.now - start < .seconds(20))
+        }
+    }
+
     // MARK: The cache
+
+    @Test("One content takes its room once, however many files have it, and what is sent makes room too", .rows(109))
+    func room() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice"])
+        let alice = try await world.client("alice") { $0.media.cacheSize = 250_000 }
+        let folder = alice.core.store.files
+        for _ in 0..<3 {
+            _ = try await alice.conversation(group).send(.file(.data(Self.bytes(100_000)))).delivered()
+            world.advance(by: 1)
+        }
+        _ = try await alice.conversation(group).send(.file(.data(Self.bytes(100_001)))).delivered()
+        #expect(folder.hashes(olderThan: .distantFuture).count == 2)
+        world.advance(by: 1)
+        _ = try await alice.conversation(group).send(.file(.data(Self.bytes(100_002)))).delivered()
+        let oldest = LocalFiles.hash(of: Self.bytes(100_000))
+        let kept = folder.hashes(olderThan: .distantFuture)
+        #expect(kept.count == 2 && !kept.contains(oldest))
+        let known = try await alice.core.store.read { try $0.unknownFiles(kept) }
+        #expect(known.isEmpty)
+        await world.close()
+    }
 
     @Test("A file is fetched once however many ask, and the one used last stays when there is no room", .rows(109))
     func cache() async throws {

@@ -364,6 +364,53 @@ struct SendingTests {
         #expect(try await again.conversation(.direct("bob")).draft() == "other")
         await world.close()
     }
+
+    @Test("A draft that mentions nobody, or too many, does not keep its text from being read")
+    func draftMentions() async throws {
+        let world = try ChatWorld()
+        let chat = try await world.client("alice").conversation(group)
+        try await chat.setDraft(Draft("hello @", mentions: .users([])))
+        #expect(try await chat.draft() == Draft("hello @"))
+        let everybody = try (0...Mentions.maximumUsers).map { try UserID("u\($0)") }
+        await #expect(
+            performing: { try await chat.setDraft(Draft("hello all", mentions: .users(everybody))) },
+            throws: { ($0 as? ChatError)?.parameter == "mentions" })
+        // As an earlier version wrote it.
+        let alice = try await world.client("alice")
+        try await alice.core.store.write { [group] writer in
+            try writer.save(Draft("hello all", mentions: .users(everybody)), in: group, now: Date())
+        }
+        #expect(try await alice.conversation(group).draft() == "hello all")
+        await world.close()
+    }
+
+    @Test("What the app keeps with a message goes with it: cancelled, hidden, or its conversation deleted", .rows(93))
+    func localExtensions() async throws {
+        try await withGroup { world, alice, _ in
+            let chat = alice.conversation(group)
+            let note = RawJSON(known: #"{"starred":true}"#)
+            var ids: [MessageID] = []
+            for text in ["hidden", "kept"] {
+                ids.append(try await chat.send(.text(text)).delivered().id)
+                try await chat.setLocalExtension(note, of: ids[ids.count - 1])
+            }
+            try await chat.delete(ids[0], for: .me).finished()
+            #expect(try await chat.localExtension(of: ids[0]) == nil)
+            #expect(try await chat.localExtension(of: ids[1]) == note)
+            try await chat.setLocalExtension(nil, of: ids[0])
+
+            world.goOffline("alice")
+            let unsent = try await chat.send(.text("unsent"))
+            try await chat.setLocalExtension(note, of: unsent.id)
+            try await unsent.cancel()
+            #expect(try await chat.localExtension(of: unsent.id) == nil)
+            let waiting = try await chat.send(.text("waits"))
+            try await chat.setLocalExtension(note, of: waiting.id)
+            try await alice.core.store.write { [group] in try $0.forget(group) }
+            #expect(try await chat.localExtension(of: ids[1]) == nil)
+            #expect(try await chat.localExtension(of: waiting.id) == note)
+        }
+    }
 }
 
 extension Sequence {

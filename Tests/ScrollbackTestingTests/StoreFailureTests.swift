@@ -7,27 +7,70 @@ import Testing
 
 @Suite("A device whose store fails")
 struct StoreFailureTests {
-    @Test("A message that can't be kept is refused, and nothing of it is queued", .rows(90))
-    func full() async throws {
+    /// A device whose database can be told what to refuse.
+    private func withPhone(_ body: (ChatWorld, ChatClient, DatabaseQueue) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
         let world = try ChatWorld()
         let alice = try await world.client("alice", store: .directory(folder))
-        let chat = alice.conversation(.direct("bob"))
-        let database = try DatabaseQueue(path: folder.appending(path: "client.sqlite").path)
-        try await database.write {
-            try $0.execute(
-                sql: "CREATE TRIGGER full BEFORE INSERT ON outbox BEGIN SELECT RAISE(ABORT, 'full'); END")
-        }
-        await #expect(
-            performing: { try await chat.send(.text("hello")) },
-            throws: { ($0 as? ChatError)?.code == .localStorage })
-        await #expect(
-            performing: { try await chat.send(.file(.data(Data([1])))) },
-            throws: { ($0 as? ChatError)?.code == .localStorage })
-        try await database.write { try $0.execute(sql: "DROP TRIGGER full") }
-        #expect(try await alice.pendingCount() == 0)
-        #expect(try await chat.send(.text("hello")).delivered().seq == 1)
+        try await body(world, alice, try DatabaseQueue(path: folder.appending(path: "client.sqlite").path))
         await world.close()
+    }
+
+    @Test("A message that can't be kept is refused, and nothing of it is queued", .rows(90))
+    func full() async throws {
+        try await withPhone { _, alice, database in
+            let chat = alice.conversation(.direct("bob"))
+            try await database.refuse("INSERT ON outbox")
+            await #expect(
+                performing: { try await chat.send(.text("hello")) },
+                throws: { ($0 as? ChatError)?.code == .localStorage })
+            await #expect(
+                performing: { try await chat.send(.file(.data(Data([1])))) },
+                throws: { ($0 as? ChatError)?.code == .localStorage })
+            try await database.allow()
+            #expect(try await alice.pendingCount() == 0)
+            #expect(try await chat.send(.text("hello")).delivered().seq == 1)
+        }
+    }
+
+    @Test("A file whose upload can't be noted is uploaded later, and what is behind it comes after it")
+    func uploadNotNoted() async throws {
+        try await withPhone { _, alice, database in
+            let chat = alice.conversation(.direct("bob"))
+            try await database.refuse("UPDATE OF state ON outbox WHEN NEW.state = 'uploading'")
+            let file = try await chat.send(.file(.data(Data([1]))))
+            let text = try await chat.send(.text("after it"))
+            for await state in alice.connection { if case .waiting = state { break } }
+            try await database.allow()
+            #expect(try await file.delivered().seq == 1)
+            #expect(try await text.delivered().seq == 2)
+        }
+    }
+
+    @Test("A message that can't be taken out of the store is not cancelled, and says so")
+    func notCancelled() async throws {
+        try await withPhone { world, alice, database in
+            world.goOffline("alice")
+            let sending = try await alice.conversation(.direct("bob")).send(.text("hello"))
+            try await database.refuse("DELETE ON outbox")
+            await #expect(
+                performing: { try await sending.cancel() }, throws: { ($0 as? ChatError)?.code == .localStorage })
+            try await database.allow()
+            world.goOnline("alice")
+            #expect(try await sending.delivered().seq == 1)
+        }
+    }
+}
+
+extension DatabaseQueue {
+    fileprivate func refuse(_ what: String) async throws {
+        try await write {
+            try $0.execute(sql: "CREATE TRIGGER full BEFORE \(what) BEGIN SELECT RAISE(ABORT, 'full'); END")
+        }
+    }
+
+    fileprivate func allow() async throws {
+        try await write { try $0.execute(sql: "DROP TRIGGER full") }
     }
 }

@@ -9,7 +9,7 @@ struct Album: CustomContent {
 }
 
 struct BucketUploader: MediaUploader {
-    func upload(_ file: OutgoingFile, progress: @Sendable (Double) -> Void) async throws -> URL {
+    func upload(_ file: OutgoingFile, progress: @escaping @Sendable (Double) -> Void) async throws -> URL {
         do {
             return try await backend.put(file.file, mediaType: file.mediaType, progress: progress)
         } catch let error as URLError where error.code == .notConnectedToInternet {

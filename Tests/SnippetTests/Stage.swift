@@ -12,7 +12,7 @@ struct Backend {
     func chatToken() async throws -> String { "a token" }
 
     /// Brings a file to the app's own storage, and says where everybody finds it.
-    func put(_ file: URL, mediaType: String, progress: @Sendable (Double) -> Void) async throws -> URL {
+    func put(_ file: URL, mediaType: String, progress: @escaping @Sendable (Double) -> Void) async throws -> URL {
         progress(1)
         return URL(filePath: "/").appending(path: file.lastPathComponent)
     }

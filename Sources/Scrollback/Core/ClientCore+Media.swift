@@ -20,7 +20,11 @@ extension ClientCore {
         do {
             fresh = try await token()
         } catch {
-            throw error as? ChatError ?? ChatError(.unreachable, "the app's token could not be had", cause: error)
+            var failure =
+                error as? ChatError ?? ChatError(.unreachable, "the app's token could not be had", cause: error)
+            // As for the connection: an app's own server that is down for a while is no reason to give up.
+            failure.isTemporary = true
+            throw failure
         }
         currentToken.withLock { $0 = fresh }
         return try await body(fresh)
@@ -29,16 +33,29 @@ extension ClientCore {
     /// Removes files that no row knows, left by a crash, and what is above the limit.
     func tidyFiles() async {
         let hashes = files.hashes(olderThan: clock().addingTimeInterval(-3600))
-        guard let unknown = try? await store.read({ try $0.unknownFiles(hashes) }) else { return }
-        for hash in unknown { files.remove(hash) }
         files.removePartials(olderThan: clock().addingTimeInterval(-7 * 24 * 3600))
+        try? await store.write { [files] writer in
+            for hash in try writer.reader.unknownFiles(hashes) { files.remove(hash) }
+            try writer.forgetPartials { files.sizeOfPartial($0) > 0 }
+        }
         await makeRoom()
     }
 
     /// Removes what was used longest ago until the rest is within the limit.
     func makeRoom(keeping kept: String? = nil) async {
         let limit = mediaSettings.cacheSize
-        guard let gone = try? await store.write({ try $0.forgetFiles(above: limit, keeping: kept) }) else { return }
-        for hash in gone { files.remove(hash) }
+        try? await store.write { [files] writer in
+            for hash in try writer.forgetFiles(above: limit, keeping: kept) { files.remove(hash) }
+        }
+    }
+
+    /// Removes every file that is neither waiting to be sent nor being fetched.
+    func removeFiles() async throws(ChatError) {
+        let fetched = downloads.keys
+        files.removePartials(but: fetched)
+        try await store.write { [files] writer in
+            for hash in try writer.forgetFiles(above: -1) { files.remove(hash) }
+            try writer.forgetPartials { fetched.contains($0) }
+        }
     }
 }

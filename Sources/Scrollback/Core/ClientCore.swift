@@ -32,7 +32,7 @@ package final class ClientCore: Sendable {
     let mediaSettings: MediaSettings
     let files: LocalFiles
     let workshop: AttachmentWorkshop
-    let uploads = Uploads()
+    package let uploads = Uploads()
     let downloads = Downloads()
     /// How much of a file is handed over at a time.
     let uploadPiece: Int

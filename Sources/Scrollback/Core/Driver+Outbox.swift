@@ -6,13 +6,16 @@ import ScrollbackWire
 /// Carrying out what ``Outbox`` wants, and handing back what came of it.
 extension Driver {
     /// Stores first and transmits then: an item that may have reached the server is always known to be frozen.
-    func perform(_ effects: Outbox.Effects) async {
-        guard effects != Outbox.Effects() else { return }
+    ///
+    /// - Returns: whether it was stored; else nothing was transmitted, and the connection starts over.
+    @discardableResult
+    func perform(_ effects: Outbox.Effects) async -> Bool {
+        guard effects != Outbox.Effects() else { return true }
         for id in effects.stopUpload { core.uploads.stop(id) }
         do {
             let messages = try await core.store.write { writer in
                 for item in effects.changed { try writer.save(item) }
-                for id in effects.removed { try writer.removeFromOutbox(id) }
+                for id in effects.removed { try writer.takeBack(id) }
                 return effects.transmit.map { id in (id: id, stored: Result { try writer.reader.request(id) }) }
             }
             for message in messages {
@@ -26,16 +29,39 @@ extension Driver {
                     await perform(outbox.answered(message.id, answer, now: now, using: &generator))
                 }
             }
+            for id in effects.removed { core.uploads.forget(id) }
             for id in effects.upload { core.uploads.start(id, in: core) }
             let concerned = Set(effects.changed.map(\.conversation))
             if !concerned.isEmpty { core.changes.changed(concerned) }
         } catch {
-            return await failed(error)
+            await failed(error)
+            // They never began. Without a connection nothing else does either; the next one begins them.
+            for id in effects.upload {
+                let failure = ChatError(.unreachable, "the local store failed", cause: error)
+                _ = outbox.uploaded(id, .failure(failure), now: now, using: &generator)
+            }
+            return false
         }
         if let date = effects.wakeAt, outboxWakesAt.map({ date < $0 }) ?? true {
             outboxWakesAt = date
             wake(at: date)
         }
+        return true
+    }
+
+    /// Takes a message back.
+    ///
+    /// - Throws: why it could not be taken out of the store, and then it stays in the outbox.
+    func cancel(_ id: MessageID) async throws(ChatError) -> Outbox.Cancellation {
+        guard let item = outbox[id] else { return .unknown }
+        let begun = try await core.store.read { try $0.uploads(of: id).filter { !$0.isDone }.compactMap(\.resource) }
+        let (cancellation, effects) = outbox.cancel(id, now: now)
+        guard await perform(effects) else {
+            outbox.putBack(item)
+            throw ChatError(.localStorage, "the message can't be taken out of this device's store")
+        }
+        if !effects.removed.isEmpty { core.uploads.giveUp(begun, in: core) }
+        return cancellation
     }
 
     func sendAnswered(_ id: MessageID, _ request: ClientRequest, _ result: Result<[UInt8], ChatError>) async {
@@ -56,7 +82,21 @@ extension Driver {
             // No answer is no refusal: the message may be stored. A new connection asks again under the same id.
             return await lost(nil, nil)
         }
+        if case .failure(let error) = outcome, error.code == .unknownMedia, await uploadAgain(id) { return }
         await perform(outbox.answered(id, outcome, now: now, using: &generator))
+    }
+
+    /// Has the files of a message uploaded once more, where this device has some that the server does not know any more.
+    private func uploadAgain(_ id: MessageID) async -> Bool {
+        do {
+            guard try await core.store.write({ try $0.forgetUploads(of: id) }),
+                let effects = outbox.uploadAgain(id, now: now)
+            else { return false }
+            await perform(effects)
+        } catch {
+            await failed(error)
+        }
+        return true
     }
 
     /// What an answer brings goes into the log in the transaction that takes the request out of the outbox.

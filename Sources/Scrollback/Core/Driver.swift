@@ -152,15 +152,19 @@ final class Driver {
                     item.id, in: item.conversation, isMessage: item.isMessage, needsUpload: item.needsUpload, now: now))
             kick()
         case .uploaded(let id, let result):
-            core.uploads.forget(id)
+            core.uploads.ended(id)
             await perform(outbox.uploaded(id, result, now: now, using: &generator))
         case .retry(let id, let reply):
             reply(.success(outbox[id] != nil))
             await perform(outbox.retry(id, now: now))
         case .cancel(let id, let reply):
-            let (cancellation, effects) = outbox.cancel(id, now: now)
-            await perform(effects)
-            reply(.success(cancellation))
+            let result: Result<Outbox.Cancellation, ChatError>
+            do throws(ChatError) {
+                result = .success(try await cancel(id))
+            } catch {
+                result = .failure(error)
+            }
+            reply(result)
         case .readMarked: await sendReads()
         case .learn(let ids): learn(ids)
         case .behind(let position):

@@ -1,16 +1,21 @@
-import Foundation
-import ScrollbackModel
+package import Foundation
+package import ScrollbackModel
 import ScrollbackWire
 
 /// Files over HTTP: uploads by the IETF's resumable upload (draft-ietf-httpbis-resumable-upload, interop version 6),
 /// downloads by range requests (RFC 9110 section 14).
-struct HTTPMediaTransport: MediaTransport {
-    let server: URL
-    let http: any HTTPTransport
+package struct HTTPMediaTransport: MediaTransport {
+    private let server: URL
+    private let http: any HTTPTransport
+
+    package init(server: URL, http: any HTTPTransport) {
+        self.server = server
+        self.http = http
+    }
 
     // MARK: Uploads
 
-    func begin(
+    package func begin(
         _ upload: LocalUpload, in conversation: ConversationID, token: String
     ) async throws(ChatError) -> String? {
         var parameters = [
@@ -29,7 +34,7 @@ struct HTTPMediaTransport: MediaTransport {
         return location
     }
 
-    func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress {
+    package func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress {
         let answer = try await ask("HEAD", try place(resource), token, [Self.version])
         guard let offset = answer.headers["upload-offset"].flatMap({ Int64($0) }) else {
             throw ChatError(.internalError, "the server does not say how much of the upload it has")
@@ -37,7 +42,7 @@ struct HTTPMediaTransport: MediaTransport {
         return UploadProgress(offset: offset, isComplete: answer.headers["upload-complete"] == "?1")
     }
 
-    func append(
+    package func append(
         _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
     ) async throws(ChatError) {
         _ = try await ask(
@@ -53,33 +58,51 @@ struct HTTPMediaTransport: MediaTransport {
         [version, ("Upload-Complete", isLast ? "?1" : "?0")]
     }
 
+    package func giveUp(_ resource: String, token: String) async throws(ChatError) {
+        _ = try await ask("DELETE", try place(resource), token, [Self.version])
+    }
+
     /// Where an upload is, which a server may give as a path; on this server in any case: it is given a token.
     private func place(_ resource: String) throws(ChatError) -> URL {
-        guard let url = URL(string: resource, relativeTo: server)?.absoluteURL, url.host() == server.host(),
-            url.port == server.port, url.scheme == server.scheme
-        else { throw ChatError(.internalError, "the server put an upload somewhere else") }
+        guard let url = address(resource) else {
+            throw ChatError(.internalError, "the server put an upload somewhere else")
+        }
         return url
     }
 
-    func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError) {
+    /// An address that the server gave of something of its own; nothing where it is somewhere else.
+    ///
+    /// What stands before `/v1` in this client's addresses the server does not know: a proxy took it away.
+    private func address(_ text: String) -> URL? {
+        guard let url = URL(string: text, relativeTo: server)?.absoluteURL, url.host() == server.host(),
+            url.port == server.port, url.scheme == server.scheme,
+            let version = url.path().range(of: "/v1/", options: .backwards)
+        else { return nil }
+        let query = url.query().map { "?\($0)" } ?? ""
+        return URL(
+            string: "\(server.appending(path: "v1").absoluteString)/\(url.path()[version.upperBound...])\(query)")
+    }
+
+    package func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError) {
         _ = try await ask(
             "PUT", server.v1("media/\(media)/thumbnail"), token, [("Content-Type", "image/jpeg")], picture)
     }
 
     // MARK: Downloads
 
-    func read(
+    package func read(
         _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
     ) async throws(ChatError) -> MediaPiece {
         var headers = [("Range", "bytes=\(offset)-\(offset + Int64(count) - 1)")]
         if let hash { headers.append(("If-Range", "\"\(hash)\"")) }
-        let url =
+        let answer =
             switch source {
-            case .media(let id): server.v1("media/\(id)")
-            case .thumbnail(let id): server.v1("media/\(id)/thumbnail")
-            case .remote(let url): url
+            case .media(let id):
+                try await ask("GET", server.v1("media/\(id)"), token, headers, limit: Self.largestAnswer)
+            case .thumbnail(let id):
+                try await ask("GET", server.v1("media/\(id)/thumbnail"), token, headers, limit: Self.largestAnswer)
+            case .remote(let url): try await askElsewhere(url, headers)
             }
-        let answer = try await ask("GET", url, token, headers, limit: Self.largestAnswer)
         let validator = answer.headers["etag"].flatMap { tag in
             tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.count >= 2 ? String(tag.dropFirst().dropLast()) : nil
         }
@@ -88,19 +111,20 @@ struct HTTPMediaTransport: MediaTransport {
             return MediaPiece(
                 bytes: answer.body, offset: 0, size: Int64(answer.body.count), hash: validator, isLast: true)
         }
-        guard let range = ContentRange(answer.headers["content-range"]), range.first == offset || offset == 0 else {
+        guard let range = ContentRange(answer.headers["content-range"]), range.first == offset else {
             throw ChatError(.malformed, "the server gave another part of the file than was asked for")
         }
-        let end = range.first + Int64(answer.body.count)
+        let (end, isBeyond) = offset.addingReportingOverflow(Int64(answer.body.count))
+        guard !isBeyond else { throw ChatError(.malformed, "no file is that large") }
         return MediaPiece(
-            bytes: answer.body, offset: range.first, size: range.size, hash: validator,
+            bytes: answer.body, offset: offset, size: range.size, hash: validator,
             isLast: range.size.map { end >= $0 } ?? (answer.body.count < count))
     }
 
     /// Of a server that knows no ranges: such files are taken whole up to this size, and refused above it.
     private static let largestAnswer = 32 << 20
 
-    func link(
+    package func link(
         to media: MediaID, thumbnail: Bool, expiresIn seconds: Int?, token: String
     ) async throws(ChatError) -> URL {
         var writer = JSONWriter()
@@ -116,7 +140,8 @@ struct HTTPMediaTransport: MediaTransport {
         try reader.object { (name, value) throws(ChatError) in
             if name == "url" { link = try value.string() } else { try value.skip() }
         }
-        guard let url = URL(string: try link.required("url"), relativeTo: server)?.absoluteURL else {
+        let text = try link.required("url")
+        guard let url = address(text) ?? URL(string: text, relativeTo: server)?.absoluteURL else {
             throw ChatError(.malformed, "the server's link is no URL")
         }
         return url
@@ -135,9 +160,30 @@ struct HTTPMediaTransport: MediaTransport {
         return answer
     }
 
+    /// Asks a server that is not the chat server, whose words are about nothing here.
+    private func askElsewhere(_ url: URL, _ headers: [(String, String)]) async throws(ChatError) -> HTTPExchange.Answer
+    {
+        let answer = try await http.exchange(
+            HTTPExchange(method: "GET", url: url, headers: headers, answerLimit: Self.largestAnswer))
+        if (200..<300).contains(answer.status) { return answer }
+        let message = "\(url.host() ?? "the server") answered \(answer.status)"
+        throw switch answer.status {
+        case 416: ChatError(.conflict, message)
+        case 429: ChatError(.rateLimited, message, retryAfter: Self.retryAfter(answer))
+        case 408, 500...: ChatError(.unreachable, message)
+        default: ChatError(.unknownMedia, message)
+        }
+    }
+
+    private static func retryAfter(_ answer: HTTPExchange.Answer) -> TimeInterval? {
+        answer.headers["retry-after"].flatMap { TimeInterval($0) }
+    }
+
     /// What went wrong, in the server's words where it has some.
     private static func error(_ answer: HTTPExchange.Answer, _ url: URL) -> ChatError {
-        if answer.headers["content-type"]?.hasPrefix("application/problem+json") == true,
+        // There is nothing at the place that was asked for: no fault of an argument.
+        if answer.status != 416,
+            answer.headers["content-type"]?.hasPrefix("application/problem+json") == true,
             var reader = try? JSONReader(Array(answer.body)), let error = try? ChatError(problem: &reader)
         {
             return error
@@ -150,8 +196,7 @@ struct HTTPMediaTransport: MediaTransport {
         case 409: ChatError(.conflict, message)
         case 413: ChatError(.mediaTooLarge, message)
         case 416: ChatError(.conflict, message)
-        case 429:
-            ChatError(.rateLimited, message, retryAfter: answer.headers["retry-after"].flatMap { TimeInterval($0) })
+        case 429: ChatError(.rateLimited, message, retryAfter: retryAfter(answer))
         case 500...: ChatError(.unreachable, message)
         default: ChatError(.forbidden, message)
         }

@@ -1,6 +1,7 @@
 import Crypto
 package import Foundation
 package import ScrollbackModel
+import Synchronization
 
 /// The files of one store: each lies once, under the SHA-256 of its content, however often it is sent or fetched.
 ///
@@ -8,6 +9,7 @@ package import ScrollbackModel
 package struct LocalFiles: Sendable {
     /// `files` in the store's folder.
     package let directory: URL
+    private let pins = Pins()
     private static let piece = 1 << 20
 
     package init(directory: URL) {
@@ -15,12 +17,14 @@ package struct LocalFiles: Sendable {
     }
 
     /// A file as it was written.
-    package struct Stored: Hashable, Sendable {
+    package struct Stored: Sendable {
         /// 64 hexadecimal digits.
         package var hash: String
         package var size: Int64
         /// Its first bytes, for telling what it is.
         package var prefix: Data
+        /// For as long as somebody has this, the file stays: no row knows it yet.
+        fileprivate let pin: Pin
 
         package var type: FileType { FileType(of: prefix) }
     }
@@ -41,48 +45,66 @@ package struct LocalFiles: Sendable {
     package func store(_ data: Data) throws(ChatError) -> Stored {
         try storing { () throws in
             let hash = Self.hash(of: data)
-            if !FileManager.default.fileExists(atPath: url(of: hash).path) {
-                let new = try makeNew()
-                try data.write(to: new)
-                try keep(new, as: hash)
+            let stored = Stored(
+                hash: hash, size: Int64(data.count), prefix: data.prefix(FileType.prefixLength), pin: pins.pin(hash))
+            if !isHere(stored) {
+                try writing { new, handle throws in
+                    try handle.write(contentsOf: data)
+                    try handle.synchronize()
+                    try keep(new, as: stored)
+                }
             }
-            return Stored(hash: hash, size: Int64(data.count), prefix: data.prefix(FileType.prefixLength))
+            return stored
         }
     }
 
     /// Copies a file, a piece at a time.
+    ///
+    /// - Throws: `invalid-parameter` when it can't be read or is no file, such as a folder; `media-too-large`;
+    ///   `local-storage`.
     package func store(contentsOf file: URL, atMost limit: Int64) throws(ChatError) -> Stored {
-        let source: FileHandle
-        do {
-            source = try FileHandle(forReadingFrom: file)
-        } catch {
-            throw ChatError(
-                .invalidParameter, "the file \(file.lastPathComponent) can't be read", parameter: "source", cause: error
-            )
-        }
+        let source = try Self.open(file)
         defer { try? source.close() }
         let size = (try? FileManager.default.attributesOfItem(atPath: file.path))?[.size] as? NSNumber
         guard size?.int64Value ?? 0 <= limit else { throw .mediaTooLarge(limit: limit) }
         return try storing { () throws in
-            let new = try makeNew()
-            var isKept = false
-            defer { if !isKept { try? FileManager.default.removeItem(at: new) } }
-            let copy = try FileHandle(forWritingTo: new)
-            defer { try? copy.close() }
-            var hash = SHA256()
-            var stored = Stored(hash: "", size: 0, prefix: Data())
-            while let piece = try source.read(upToCount: Self.piece), !piece.isEmpty {
-                stored.size += Int64(piece.count)
-                guard stored.size <= limit else { throw ChatError.mediaTooLarge(limit: limit) }
-                if stored.prefix.isEmpty { stored.prefix = Data(piece.prefix(FileType.prefixLength)) }
-                hash.update(data: piece)
-                try copy.write(contentsOf: piece)
+            try writing { new, copy throws in
+                let (hash, size, prefix) = try Self.read(source) { piece, size throws in
+                    guard size <= limit else { throw ChatError.mediaTooLarge(limit: limit) }
+                    try copy.write(contentsOf: piece)
+                }
+                try copy.synchronize()
+                let stored = Stored(hash: hash, size: size, prefix: prefix, pin: pins.pin(hash))
+                try keep(new, as: stored)
+                return stored
             }
-            try copy.synchronize()
-            stored.hash = hash.finalize().hexadecimal
-            try keep(new, as: stored.hash)
-            isKept = true
-            return stored
+        }
+    }
+
+    /// The bytes of a file of the app's, which it may change at any time: none of them are looked at where they lie.
+    ///
+    /// - Throws: as ``store(contentsOf:atMost:)``.
+    package static func bytes(of file: URL, atMost limit: Int64) throws(ChatError) -> Data {
+        let source = try open(file)
+        defer { try? source.close() }
+        let data: Data
+        do {
+            // One byte more than it may have shows that it has too many.
+            data = try source.read(upToCount: Int(clamping: limit == .max ? limit : limit + 1)) ?? Data()
+        } catch {
+            throw .unreadable(file, error)
+        }
+        guard data.count <= limit else { throw .mediaTooLarge(limit: limit) }
+        return data
+    }
+
+    private static func open(_ file: URL) throws(ChatError) -> FileHandle {
+        do {
+            let values = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey])
+            guard values.isRegularFile == true else { throw CocoaError(.fileReadUnsupportedScheme) }
+            return try FileHandle(forReadingFrom: file)
+        } catch {
+            throw .unreadable(file, error)
         }
     }
 
@@ -92,21 +114,16 @@ package struct LocalFiles: Sendable {
     package func keep(partial key: String, expecting expected: String?) throws(ChatError) -> Stored {
         let file = partial(key)
         return try storing { () throws in
-            let handle = try FileHandle(forReadingFrom: file)
+            let handle = try FileHandle(forUpdating: file)
             defer { try? handle.close() }
-            var hash = SHA256()
-            var stored = Stored(hash: "", size: 0, prefix: Data())
-            while let piece = try handle.read(upToCount: Self.piece), !piece.isEmpty {
-                stored.size += Int64(piece.count)
-                if stored.prefix.isEmpty { stored.prefix = Data(piece.prefix(FileType.prefixLength)) }
-                hash.update(data: piece)
-            }
-            stored.hash = hash.finalize().hexadecimal
-            if let expected, expected != stored.hash {
+            let (hash, size, prefix) = try Self.read(handle) { _, _ in }
+            if let expected, expected != hash {
                 try FileManager.default.removeItem(at: file)
                 throw ChatError(.malformed, "what was fetched is not the file: its hash is another")
             }
-            try keep(file, as: stored.hash)
+            try handle.synchronize()
+            let stored = Stored(hash: hash, size: size, prefix: prefix, pin: pins.pin(hash))
+            try keep(file, as: stored)
             return stored
         }
     }
@@ -124,6 +141,9 @@ package struct LocalFiles: Sendable {
             }
             let handle = try FileHandle(forWritingTo: file)
             defer { try? handle.close() }
+            guard try handle.seekToEnd() >= offset else {
+                throw ChatError(.malformed, "the part of the file that was fetched before is gone")
+            }
             try handle.truncate(atOffset: UInt64(offset))
             try handle.write(contentsOf: piece)
         }
@@ -153,21 +173,37 @@ package struct LocalFiles: Sendable {
 
     /// Removes what was fetched in part and then never again.
     package func removePartials(olderThan time: Date) {
-        let folder = directory.appending(path: "partial")
-        let keys: [URLResourceKey] = [.contentModificationDateKey]
-        let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: keys)) ?? []
-        for file in files {
-            let date = try? file.resourceValues(forKeys: Set(keys)).contentModificationDate
+        for file in partials {
+            let date = try? file.resourceValues(forKeys: [.contentModificationDateKey]).contentModificationDate
             if let date, date < time { try? FileManager.default.removeItem(at: file) }
         }
+    }
+
+    /// Removes what was fetched in part, but for those that are being fetched.
+    package func removePartials(but keys: Set<String>) {
+        let kept = Set(keys.map { partial($0).lastPathComponent })
+        for file in partials where file.lastPathComponent.count == Self.hashLength {
+            // Copies that are being made have names of another length.
+            if !kept.contains(file.lastPathComponent) { try? FileManager.default.removeItem(at: file) }
+        }
+    }
+
+    private static let hashLength = 64
+
+    private var partials: [URL] {
+        (try? FileManager.default.contentsOfDirectory(
+            at: directory.appending(path: "partial"), includingPropertiesForKeys: [.contentModificationDateKey])) ?? []
     }
 
     package func removeAll() {
         try? FileManager.default.removeItem(at: directory)
     }
 
+    /// Removes a file, unless somebody is about to note it.
+    ///
+    /// Within the transaction that found that no row knows it: one that comes after it makes it anew.
     package func remove(_ hash: String) {
-        try? FileManager.default.removeItem(at: url(of: hash))
+        pins.unlessPinned(hash) { try? FileManager.default.removeItem(at: url(of: hash)) }
     }
 
     /// Every file that has lain there since before a time; those being written now are newer.
@@ -187,23 +223,48 @@ package struct LocalFiles: Sendable {
 
     // MARK: Steps
 
-    private func makeNew() throws -> URL {
+    /// Lets something be written into a new file, of which nothing stays unless it is moved away.
+    private func writing<Answer>(_ body: (URL, FileHandle) throws -> Answer) throws -> Answer {
         let folder = directory.appending(path: "partial")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: UUID().uuidString)
         guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
             throw CocoaError(.fileWriteUnknown)
         }
-        return file
+        defer { try? FileManager.default.removeItem(at: file) }
+        let handle = try FileHandle(forWritingTo: file)
+        defer { try? handle.close() }
+        return try body(file, handle)
     }
 
-    private func keep(_ file: URL, as hash: String) throws {
-        let place = url(of: hash)
+    /// Reads a file to its end; `body` gets each piece, and how much there is with it.
+    private static func read(
+        _ file: FileHandle, _ body: (Data, Int64) throws -> Void
+    ) throws -> (hash: String, size: Int64, prefix: Data) {
+        var hash = SHA256()
+        var size: Int64 = 0
+        var prefix = Data()
+        while let piece = try file.read(upToCount: Self.piece), !piece.isEmpty {
+            size += Int64(piece.count)
+            if prefix.isEmpty { prefix = Data(piece.prefix(FileType.prefixLength)) }
+            hash.update(data: piece)
+            try body(piece, size)
+        }
+        return (hash.finalize().hexadecimal, size, prefix)
+    }
+
+    /// Whether the file is there; one of another size is what a power cut left.
+    private func isHere(_ stored: Stored) -> Bool {
+        let values = try? FileManager.default.attributesOfItem(atPath: url(of: stored.hash).path)
+        return (values?[.size] as? NSNumber)?.int64Value == stored.size
+    }
+
+    private func keep(_ file: URL, as stored: Stored) throws {
+        let place = url(of: stored.hash)
         try FileManager.default.createDirectory(
             at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
-        if FileManager.default.fileExists(atPath: place.path) {
-            return try FileManager.default.removeItem(at: file)
-        }
+        if isHere(stored) { return try FileManager.default.removeItem(at: file) }
+        if FileManager.default.fileExists(atPath: place.path) { try FileManager.default.removeItem(at: place) }
         try FileManager.default.moveItem(at: file, to: place)
     }
 
@@ -227,7 +288,49 @@ extension Digest {
     }
 }
 
+/// Files that were written and that no row knows yet: eviction passes them over.
+private final class Pins: Sendable {
+    private let counts = Mutex<[String: Int]>([:])
+
+    func pin(_ hash: String) -> Pin {
+        counts.withLock { $0[hash, default: 0] += 1 }
+        return Pin(hash: hash, pins: self)
+    }
+
+    fileprivate func unpin(_ hash: String) {
+        counts.withLock { counts in
+            let count = (counts[hash] ?? 1) - 1
+            counts[hash] = count == 0 ? nil : count
+        }
+    }
+
+    /// Who pins it while this runs waits, and finds it gone.
+    func unlessPinned(_ hash: String, _ body: () -> Void) {
+        counts.withLock { counts in
+            if counts[hash] == nil { body() }
+        }
+    }
+}
+
+/// Holds a file, for as long as there is this object.
+private final class Pin: Sendable {
+    private let hash: String
+    private let pins: Pins
+
+    init(hash: String, pins: Pins) {
+        self.hash = hash
+        self.pins = pins
+    }
+
+    deinit { pins.unpin(hash) }
+}
+
 extension ChatError {
+    fileprivate static func unreadable(_ file: URL, _ cause: any Error) -> ChatError {
+        ChatError(
+            .invalidParameter, "the file \(file.lastPathComponent) can't be read", parameter: "source", cause: cause)
+    }
+
     package static func mediaTooLarge(limit: Int64) -> ChatError {
         ChatError(
             .mediaTooLarge, "the file must be at most \(limit) bytes", parameter: "source", limit: Int(limit))

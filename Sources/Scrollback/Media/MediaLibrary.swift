@@ -13,11 +13,13 @@ public struct MediaLibrary: Sendable {
     /// file that somebody is fetching already waits for that.
     ///
     /// - Returns: a file to read, not to change; it stays until room is needed for others (``MediaSettings/cacheSize``).
-    /// - Throws: `unknown-media` when it is not there, or not for this user; `unreachable`; `local-storage`.
+    /// - Throws: `unknown-media` when it is not there, or not for this user; `media-too-large` above
+    ///   ``MediaSettings/largestDownload``; `unreachable`; `malformed`; `local-storage`; `cancelled` when the task that asks
+    ///   is, and where nobody else waits for the file its download ends.
     public func file(for media: Media) async throws(ChatError) -> URL {
         switch media.source {
-        case .hosted(let id): try await core.downloads.file(media.key, .media(id), core)
-        case .remote(let url): try await core.downloads.file(media.key, .remote(url), core)
+        case .hosted(let id): try await core.downloads.file(media.key, .media(id), size: media.size, core)
+        case .remote(let url): try await core.downloads.file(media.key, .remote(url), size: media.size, core)
         }
     }
 
@@ -26,14 +28,14 @@ public struct MediaLibrary: Sendable {
     /// - Throws: as ``file(for:)``.
     public func thumbnail(for media: Media) async throws(ChatError) -> URL? {
         guard media.thumbnail != nil, let id = media.id else { return nil }
-        return try await core.downloads.file(media.thumbnailKey, .thumbnail(id), core)
+        return try await core.downloads.file(media.thumbnailKey, .thumbnail(id), size: nil, core)
     }
 
     /// How much of a file is on this device, 0...1, from now until it is there whole or could not be fetched.
     ///
     /// It fetches nothing by itself.
     public func progress(of media: Media) -> AsyncStream<Double> {
-        core.downloads.progress(of: media.key, core)
+        core.downloads.progress(of: media.key, size: media.size, core)
     }
 
     /// A link to a file of the server that is good for a while, for whatever can't send a token: a web view, a player.
@@ -55,12 +57,11 @@ public struct MediaLibrary: Sendable {
         }
     }
 
-    /// Removes every copy that is not waiting to be sent.
+    /// Removes every copy that is not waiting to be sent, and what was fetched in part.
     ///
     /// - Throws: `local-storage`.
     public func removeAll() async throws(ChatError) {
-        let gone = try await core.store.write { try $0.forgetFiles(above: -1) }
-        for hash in gone { core.files.remove(hash) }
+        try await core.removeFiles()
     }
 }
 

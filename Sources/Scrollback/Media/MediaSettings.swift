@@ -11,6 +11,10 @@ public struct MediaSettings: Sendable {
     public var largestFile: Int64 = 100 << 20
     /// How much of what was fetched or sent is kept on this device, in bytes; what was used last stays.
     public var cacheSize: Int64 = 512 << 20
+    /// How large a file may be that is fetched, in bytes: 1 GiB.
+    ///
+    /// What lies on the web is of any size, whatever a message says of it, and the limits of the server are not about it.
+    public var largestDownload: Int64 = 1 << 30
     /// The app's own way to bring files to a server of its own; nothing where they go to the chat server (row 110).
     public var uploader: (any MediaUploader)?
 
@@ -31,6 +35,7 @@ public struct MediaSettings: Sendable {
         }
         for (name, size) in [
             ("largestGIF", largestGIF), ("largestFile", largestFile), ("cacheSize", cacheSize),
+            ("largestDownload", largestDownload),
         ] where size < 0 {
             throw .invalidParameter("media.\(name)", "must be 0 or more bytes")
         }
@@ -62,10 +67,14 @@ public protocol MediaUploader: Sendable {
     /// - Parameters:
     ///   - file: what is to be uploaded.
     ///   - progress: to be told how much of it is there, 0...1.
+    ///
+    /// When the message is cancelled or the client closed, the task that calls it is cancelled, and nobody waits for it any
+    /// longer: what it returns then goes nowhere.
+    ///
     /// - Returns: where everybody who gets the message finds it: an `http` or `https` URL.
     /// - Throws: why it can't be; a `ChatError` that is temporary (such as `unreachable`) is tried again by itself, any
     ///   other error fails the message.
-    func upload(_ file: OutgoingFile, progress: @Sendable (Double) -> Void) async throws -> URL
+    func upload(_ file: OutgoingFile, progress: @escaping @Sendable (Double) -> Void) async throws -> URL
 }
 
 /// A file on its way out.
@@ -80,4 +89,20 @@ public struct OutgoingFile: Sendable {
     public let mediaType: String
     /// In bytes.
     public let size: Int64
+
+    /// A file for an uploader, as a test of the app's own may give it one.
+    ///
+    /// - Parameters:
+    ///   - file: the copy on this device.
+    ///   - type: the type of the message it belongs to.
+    ///   - name: what it is called, where it has a name.
+    ///   - mediaType: its media type, by its bytes.
+    ///   - size: in bytes.
+    public init(file: URL, type: MessageType, name: String?, mediaType: String, size: Int64) {
+        self.file = file
+        self.type = type
+        self.name = name
+        self.mediaType = mediaType
+        self.size = size
+    }
 }

@@ -23,6 +23,11 @@ package protocol MediaTransport: Sendable {
         _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
     ) async throws(ChatError)
 
+    /// Has the server forget an upload that nobody goes on with.
+    ///
+    /// - Throws: `unknown-upload` when it has.
+    func giveUp(_ resource: String, token: String) async throws(ChatError)
+
     /// Gives a file its small picture.
     func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError)
 

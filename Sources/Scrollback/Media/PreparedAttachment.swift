@@ -175,12 +175,8 @@ actor AttachmentWorkshop {
         media.mediaType = stored.type.mediaType
         media.size = stored.size
         var small: LocalFiles.Stored?
-        if let thumbnail {
-            guard thumbnail.jpeg.count <= Media.largestThumbnail else {
-                throw .invalidParameter(
-                    "media.images.thumbnailLongestSide",
-                    "makes thumbnails of more than \(Media.largestThumbnail) bytes", limit: Media.largestThumbnail)
-            }
+        // One that is too large, for a profile or by the app's own settings, is no reason not to send the picture.
+        if let thumbnail, thumbnail.jpeg.count <= Media.largestThumbnail {
             small = try files.store(thumbnail.jpeg)
             media.thumbnail = Media.Size(width: thumbnail.width, height: thumbnail.height)
         }
@@ -207,12 +203,14 @@ actor AttachmentWorkshop {
         switch source {
         case .remote: return nil
         case .file(let file):
-            let stored = try files.store(contentsOf: try Self.local(file), atMost: settings.largestFile)
+            let name = try Self.name(of: file)
+            let stored = try files.store(contentsOf: file, atMost: settings.largestFile)
             guard stored.size > 0 else { throw .emptyFile }
-            return (stored, try Media.name(file.lastPathComponent))
+            return (stored, name)
         case .data(let data, let name):
             try Self.check(Int64(data.count), atMost: settings.largestFile)
-            return (try files.store(data), try name.map(Media.name))
+            let name = try name.map(Media.name)
+            return (try files.store(data), name)
         }
     }
 
@@ -227,25 +225,19 @@ actor AttachmentWorkshop {
             try Self.check(Int64(data.count), atMost: limit)
             return (data, try name.map(Media.name))
         case .file(let file):
-            do {
-                let size = try Self.local(file).resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
-                try Self.check(Int64(size), atMost: limit)
-                return (try Data(contentsOf: file, options: .mappedIfSafe), try Media.name(file.lastPathComponent))
-            } catch let error as ChatError {
-                throw error
-            } catch {
-                throw ChatError(
-                    .invalidParameter, "the file \(file.lastPathComponent) can't be read", parameter: "source",
-                    cause: error)
-            }
+            let name = try Self.name(of: file)
+            let data = try LocalFiles.bytes(of: file, atMost: limit)
+            try Self.check(Int64(data.count), atMost: limit)
+            return (data, name)
         }
     }
 
-    private static func local(_ file: URL) throws(ChatError) -> URL {
+    /// What a file of this device is called, shortened where its system takes longer names than messages do.
+    private static func name(of file: URL) throws(ChatError) -> String {
         guard file.isFileURL else {
             throw .invalidParameter("source", "must be a file of this device: send what lies on the web as .remote")
         }
-        return file
+        return try Media.name(Media.shortened(file.lastPathComponent))
     }
 
     private static func check(_ size: Int64, atMost limit: Int64) throws(ChatError) {
@@ -256,7 +248,7 @@ actor AttachmentWorkshop {
     private static func named(_ name: String, as suffix: String) -> String {
         let base = (name as NSString).deletingPathExtension
         let given = (name as NSString).pathExtension.lowercased()
-        return given == suffix || given == "jpeg" ? name : "\(base).\(suffix)"
+        return given == suffix || given == "jpeg" ? name : Media.shortened("\(base).\(suffix)")
     }
 }
 

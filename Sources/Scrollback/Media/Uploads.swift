@@ -1,32 +1,40 @@
 import Foundation
-import ScrollbackModel
+package import ScrollbackModel
 import ScrollbackSync
 import Synchronization
 
 /// Brings the files of queued messages to the server, each message's one after the other.
 ///
 /// What was reached is noted in the store as it goes: after a crash it goes on from what the server has.
-final class Uploads: Sendable {
+package final class Uploads: Sendable {
     /// How much is handed over at a time: what a lost connection may cost.
     static let piece = 4 << 20
+
+    /// How often one file is begun anew that the server has given up.
+    private static let beginnings = 3
 
     private let state = Mutex(State())
 
     private struct State {
-        var tasks: [MessageID: Task<Void, Never>] = [:]
+        /// The last of each message.
+        var runs: [MessageID: Int] = [:]
+        /// Of messages that are to be sent.
         var fractions: [MessageID: Double] = [:]
+        /// Everything that runs, those that were stopped and those that tell the server so too.
+        var tasks: [Int: Task<Void, Never>] = [:]
+        var lastNumber = 0
         var hasEnded = false
     }
 
     /// How much of a message's files is there, 0...1.
-    func fraction(of message: MessageID) -> Double { state.withLock { $0.fractions[message] ?? 0 } }
+    package func fraction(of message: MessageID) -> Double { state.withLock { $0.fractions[message] ?? 0 } }
 
     func start(_ message: MessageID, in core: ClientCore) {
         state.withLock { state in
             guard !state.hasEnded else { return }
-            let before = state.tasks[message]
+            let before = state.runs[message].flatMap { state.tasks[$0] }
             before?.cancel()
-            state.tasks[message] = Task { [self] in
+            state.runs[message] = run(&state) { [self] in
                 await before?.value
                 let result: Result<Void, ChatError>
                 do throws(ChatError) {
@@ -34,33 +42,63 @@ final class Uploads: Sendable {
                 } catch {
                     result = .failure(error)
                 }
-                guard !Task.isCancelled else { return }
-                core.mailbox.post(.uploaded(message, result))
+                if !Task.isCancelled { core.mailbox.post(.uploaded(message, result)) }
             }
         }
     }
 
+    /// Nobody wants it any more.
     func stop(_ message: MessageID) {
-        state.withLock { $0.tasks[message]?.cancel() }
-    }
-
-    /// The outbox heard what became of it.
-    func forget(_ message: MessageID) {
         state.withLock { state in
-            state.tasks[message] = nil
-            state.fractions[message] = nil
+            if let run = state.runs.removeValue(forKey: message) { state.tasks[run]?.cancel() }
         }
     }
 
-    /// Ends everything, and waits until it has.
+    /// The outbox heard what became of it.
+    func ended(_ message: MessageID) {
+        state.withLock { _ = $0.runs.removeValue(forKey: message) }
+    }
+
+    /// The message is in the outbox no more.
+    func forget(_ message: MessageID) {
+        state.withLock { _ = $0.fractions.removeValue(forKey: message) }
+    }
+
+    /// Tells the server of uploads that nobody goes on with, so that it need not keep them for a day.
+    ///
+    /// Where it can't be told now, it is not told at all.
+    func giveUp(_ resources: [String], in core: ClientCore) {
+        guard !resources.isEmpty else { return }
+        state.withLock { state in
+            guard !state.hasEnded else { return }
+            _ = run(&state) {
+                for resource in resources {
+                    try? await core.withToken { (token) throws(ChatError) in
+                        try await core.media.giveUp(resource, token: token)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Ends everything, and waits until it has; not for an app's uploader, which is cancelled and may end later.
     func end() async {
         let tasks = state.withLock { state in
             state.hasEnded = true
-            defer { state.tasks = [:] }
             return Array(state.tasks.values)
         }
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
+    }
+
+    private func run(_ state: inout State, _ body: @escaping @Sendable () async -> Void) -> Int {
+        state.lastNumber += 1
+        let number = state.lastNumber
+        state.tasks[number] = Task { [self] in
+            await body()
+            self.state.withLock { _ = $0.tasks.removeValue(forKey: number) }
+        }
+        return number
     }
 
     // MARK: One message
@@ -76,8 +114,12 @@ final class Uploads: Sendable {
             // Of one message: the closure is called by its own task and by nobody else.
             let base = before
             let tell: @Sendable (Int64) -> Void = { [self] done in
-                state.withLock { $0.fractions[message] = Double(base + done) / Double(max(1, total)) }
-                core.changes.changed([conversation])
+                state.withLock { state in
+                    // An app's uploader may speak when nobody listens any more.
+                    guard state.runs[message] != nil else { return }
+                    state.fractions[message] = Double(base + done) / Double(max(1, total))
+                }
+                core.changes.changed(only: conversation)
             }
             if !upload.isDone {
                 if let uploader = core.mediaSettings.uploader {
@@ -89,24 +131,47 @@ final class Uploads: Sendable {
             before += upload.size
             tell(upload.size)
         }
-        if core.mediaSettings.uploader != nil { try await fillIn(message, core) }
+        try await fillIn(message, core)
     }
 
     /// To the chat server.
+    ///
+    /// - Throws: also for a token that is refused, as temporary: the app's next one may be good.
     private func transfer(
         _ upload: LocalUpload, in conversation: ConversationID, _ core: ClientCore,
         _ tell: @Sendable (Int64) -> Void
     ) async throws(ChatError) {
         var upload = upload
-        var held = UploadProgress(offset: 0, isComplete: false)
-        if let resource = upload.resource {
+        var beginnings = 0
+        while !upload.isDone {
             do throws(ChatError) {
-                held = try await progress(of: resource, core)
-            } catch  where error.code == .unknownUpload {
+                try await goOn(&upload, in: conversation, core, tell)
+            } catch {
+                if Task.isCancelled {
+                    // At the end of everything it is let be, and gone on with later.
+                    giveUp(upload.resource.map { [$0] } ?? [], in: core)
+                    throw error
+                }
+                beginnings += 1
+                guard [.unknownUpload, .unknownMedia].contains(error.code), beginnings < Self.beginnings else {
+                    throw error.isAboutToken ? error.asTemporary : error
+                }
                 upload.resource = nil
             }
         }
-        if upload.resource == nil {
+    }
+
+    /// Goes on with an upload, or begins it; at its end it is done.
+    ///
+    /// - Throws: `unknown-upload` or `unknown-media` when the server has given it up: it has to be begun anew.
+    private func goOn(
+        _ upload: inout LocalUpload, in conversation: ConversationID, _ core: ClientCore,
+        _ tell: @Sendable (Int64) -> Void
+    ) async throws(ChatError) {
+        var held = UploadProgress(offset: 0, isComplete: false)
+        if let resource = upload.resource {
+            held = try await progress(of: resource, core)
+        } else {
             let begun = upload
             upload.resource = try await core.withToken { (token) throws(ChatError) in
                 try await core.media.begin(begun, in: conversation, token: token)
@@ -134,9 +199,9 @@ final class Uploads: Sendable {
             }
         }
         if let hash = upload.thumbnail {
-            let picture = try core.files.read(hash, from: 0, upTo: Media.largestThumbnail)
+            let (picture, media) = (try core.files.read(hash, from: 0, upTo: Media.largestThumbnail), upload.media)
             try await core.withToken { (token) throws(ChatError) in
-                try await core.media.setThumbnail(picture, of: upload.media, token: token)
+                try await core.media.setThumbnail(picture, of: media, token: token)
             }
         }
         upload.isDone = true
@@ -159,10 +224,24 @@ final class Uploads: Sendable {
         let file = OutgoingFile(
             file: core.files.url(of: upload.hash), type: upload.type, name: upload.name, mediaType: upload.mediaType,
             size: upload.size)
-        do {
-            let url = try await uploader.upload(file) { fraction in
-                tell(Int64(min(max(fraction, 0), 1) * Double(upload.size)))
+        let task = Task<Result<URL, any Error>, Never> {
+            do {
+                return .success(
+                    try await uploader.upload(file) { fraction in
+                        tell(Int64(min(max(fraction, 0), 1) * Double(upload.size)))
+                    })
+            } catch {
+                return .failure(error)
             }
+        }
+        // It may go on for as long as it likes: nobody waits.
+        let result = await withTaskCancellationHandler {
+            await task.valueUnlessCancelled
+        } onCancel: {
+            task.cancel()
+        }
+        do {
+            guard let url = try result?.get() else { throw ChatError(.cancelled, "the upload was stopped") }
             done.url = try Media.url(url.absoluteString, parameter: "uploader")
         } catch let error as ChatError {
             throw error
@@ -174,7 +253,7 @@ final class Uploads: Sendable {
         try await core.store.write { try $0.save(saved) }
     }
 
-    /// The message names the places its files were brought to.
+    /// The message names the places its files were brought to, by whichever uploader this client had then.
     private func fillIn(_ message: MessageID, _ core: ClientCore) async throws(ChatError) {
         let now = core.clock()
         try await core.store.write { writer in
@@ -190,5 +269,15 @@ final class Uploads: Sendable {
 
     private static func checkNotCancelled() throws(ChatError) {
         if Task.isCancelled { throw ChatError(.cancelled, "the upload was stopped") }
+    }
+}
+
+extension ChatError {
+    fileprivate var isAboutToken: Bool { [.invalidToken, .tokenExpired, .tokenRevoked].contains(code) }
+
+    fileprivate var asTemporary: ChatError {
+        var error = self
+        error.isTemporary = true
+        return error
     }
 }

@@ -112,8 +112,11 @@ extension Conversation {
             }
             return try writer.insert(submission, to: id, needsUpload: !prepared.files.isEmpty, now: now)
         }
+        // Until here nothing but this keeps their files from being evicted.
+        withExtendedLifetime(prepared) {}
         core.changes.changed([id])
         core.mailbox.post(.queued(item))
+        if !prepared.files.isEmpty { await core.makeRoom() }
         return Sending(id: submission.id, conversation: id, core: core)
     }
 }

@@ -13,11 +13,10 @@ extension LocalReader {
         var text = ""
         var attributes = MessageAttributes()
         try reader.object { (name, value) throws(ChatError) in
-            if name == "text" {
-                text = try value.string()
-            } else if try !attributes.readMember(name, &value) {
-                try value.skip()
-            }
+            if name == "text" { return text = try value.string() }
+            // What can't be read, by another version's rules, is not worth the text.
+            var member = JSONReader(try value.raw().text)
+            _ = try? attributes.readMember(name, &member)
         }
         return Draft(text, mentions: attributes.mentions, replyTo: attributes.replyTo)
     }
@@ -43,6 +42,36 @@ extension LocalWriter {
         }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO draft VALUES (?, ?, ?)")
             .execute(arguments: [conversation.description, writer.text, now.timeIntervalSince1970])
+    }
+
+    /// With messages that go from this device.
+    func removeLocalExtensions(at range: SeqRange, in number: Int64) throws {
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM extension
+                WHERE conversation = (SELECT id FROM conversation WHERE number = ?1)
+                AND message IN (SELECT id FROM message WHERE conversation = ?1 AND seq BETWEEN ?2 AND ?3)
+                """
+        ).execute(arguments: [number, range.lowerBound, range.upperBound])
+    }
+
+    /// With a message that is taken back, unless it was stored all the same.
+    func removeLocalExtension(ofUnsent message: MessageID) throws {
+        let place = try String.fetchOne(
+            db.cachedStatement(sql: "SELECT conversation FROM outbox WHERE id = ? AND kind = 'send'"),
+            arguments: [message.data])
+        guard let place else { return }
+        let conversation = try ConversationID(place)
+        if try reader.message(message, in: conversation) == nil {
+            try save(localExtension: nil, of: message, in: conversation)
+        }
+    }
+
+    /// With a conversation; what is to be sent keeps its own.
+    func removeLocalExtensions(in conversation: ConversationID) throws {
+        try db.cachedStatement(
+            sql: "DELETE FROM extension WHERE conversation = ? AND message NOT IN (SELECT id FROM outbox)"
+        ).execute(arguments: [conversation.description])
     }
 
     package func save(

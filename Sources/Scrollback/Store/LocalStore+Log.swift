@@ -217,6 +217,7 @@ extension LocalWriter {
             try db.cachedStatement(sql: "DELETE FROM message WHERE conversation = ?").execute(arguments: [number])
         }
         for range in edit.erased {
+            try removeLocalExtensions(at: range, in: number)
             try db.cachedStatement(sql: "DELETE FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?")
                 .execute(arguments: [number, range.lowerBound, range.upperBound])
         }

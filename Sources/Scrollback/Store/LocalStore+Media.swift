@@ -58,6 +58,12 @@ extension LocalReader {
 
     fileprivate static let partialKey = "partial:"
 
+    fileprivate func partialKeys() throws -> [String] {
+        try String.fetchAll(
+            db, sql: "SELECT substr(key, length(?1) + 1) FROM meta WHERE substr(key, 1, length(?1)) = ?1",
+            arguments: [Self.partialKey])
+    }
+
     /// Those of some files that no row knows.
     package func unknownFiles(_ hashes: [String]) throws -> [String] {
         let known = Set(
@@ -91,6 +97,16 @@ extension LocalWriter {
             ])
     }
 
+    /// Notes that nothing of a message's files is on the server, but for those that the app's own uploader brought somewhere.
+    ///
+    /// - Returns: false where it has none.
+    package func forgetUploads(of message: MessageID) throws -> Bool {
+        try db.cachedStatement(
+            sql: "UPDATE upload SET resource = NULL, isDone = 0 WHERE message = ? AND url IS NULL"
+        ).execute(arguments: [message.data])
+        return db.changesCount > 0
+    }
+
     func removeUploads(of message: MessageID) throws {
         try db.cachedStatement(sql: "DELETE FROM upload WHERE message = ?").execute(arguments: [message.data])
     }
@@ -112,6 +128,11 @@ extension LocalWriter {
         try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)", arguments: [key, hash])
     }
 
+    /// Forgets what was fetched in part, but for some.
+    package func forgetPartials(but isKept: (String) -> Bool) throws {
+        for key in try reader.partialKeys() where !isKept(key) { try savePartialHash(nil, key) }
+    }
+
     package func use(_ key: String, now: Date) throws {
         try db.cachedStatement(sql: "UPDATE file SET usedAt = ? WHERE key = ?")
             .execute(arguments: [now.timeIntervalSince1970, key])
@@ -121,23 +142,24 @@ extension LocalWriter {
     ///
     /// - Returns: the hashes that nothing knows any more.
     package func forgetFiles(above limit: Int64, keeping kept: String? = nil) throws -> [String] {
-        var total = try Int64.fetchOne(db, sql: "SELECT coalesce(sum(size), 0) FROM file") ?? 0
+        // Under many keys one file takes its room once.
+        let size = "SELECT coalesce(sum(size), 0) FROM (SELECT max(size) AS size FROM file GROUP BY hash)"
+        var total = try Int64.fetchOne(db, sql: size) ?? 0
         guard total > limit else { return [] }
         var gone: [String] = []
         let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT key, hash, size FROM file
+                SELECT hash, max(size) FROM file
                 WHERE hash NOT IN (SELECT hash FROM upload)
                 AND hash NOT IN (SELECT thumbnail FROM upload WHERE thumbnail IS NOT NULL)
-                ORDER BY usedAt
+                GROUP BY hash ORDER BY max(usedAt)
                 """)
-        for row in rows where total > limit && row[1] != kept {
-            try db.execute(sql: "DELETE FROM file WHERE key = ?", arguments: [row[0] as String])
-            total -= row[2]
-            let hash: String = row[1]
-            let others = try Int.fetchOne(db, sql: "SELECT count(*) FROM file WHERE hash = ?", arguments: [hash]) ?? 0
-            if others == 0 { gone.append(hash) }
+        for row in rows where total > limit && row[0] != kept {
+            let hash: String = row[0]
+            try db.execute(sql: "DELETE FROM file WHERE hash = ?", arguments: [hash])
+            total -= row[1]
+            gone.append(hash)
         }
         return gone
     }

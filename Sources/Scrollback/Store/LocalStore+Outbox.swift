@@ -236,6 +236,12 @@ extension LocalWriter {
         ])
     }
 
+    /// Takes out what was not sent, with all that goes with it; what was sent is not there any more.
+    package func takeBack(_ id: MessageID) throws {
+        try removeLocalExtension(ofUnsent: id)
+        try removeFromOutbox(id)
+    }
+
     package func removeFromOutbox(_ id: MessageID) throws {
         try db.cachedStatement(sql: "DELETE FROM outbox WHERE id = ?").execute(arguments: [id.data])
         try removeUploads(of: id)

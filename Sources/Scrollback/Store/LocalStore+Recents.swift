@@ -114,6 +114,7 @@ extension LocalWriter {
 
     /// Forgets a conversation that is not there any more; what is to be sent stays and will be refused by name.
     package func forget(_ id: ConversationID) throws {
+        try removeLocalExtensions(in: id)
         guard let number = try reader.number(of: id) else { return }
         for table in ["message", "gap", "void"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE conversation = ?", arguments: [number])

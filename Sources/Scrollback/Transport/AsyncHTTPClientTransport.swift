@@ -1,18 +1,21 @@
 import AsyncHTTPClient
-import Foundation
-import NIOCore
+package import Foundation
+package import NIOCore
 import NIOHTTP1
 import NIOSSL
-import ScrollbackModel
+package import ScrollbackModel
 
 /// HTTP where there is no URLSession worth using, and where a certificate of one's own is to be trusted.
-final class AsyncHTTPClientTransport: HTTPTransport {
+package final class AsyncHTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
     /// A client of its own has to be shut down; the shared one must not be.
     private let isOwn: Bool
 
-    /// - Parameter certificate: a PEM file to trust instead of the system's certificates.
-    init(trusting certificate: URL? = nil) {
+    /// - Parameters:
+    ///   - certificate: a PEM file to trust instead of the system's certificates.
+    ///   - silence: how long a server may say nothing in the middle of an answer, where there is a certificate; else it is a
+    ///     minute and a half.
+    package init(trusting certificate: URL? = nil, silence: TimeAmount = .seconds(60)) {
         guard let certificate else {
             client = .shared
             isOwn = false
@@ -21,7 +24,8 @@ final class AsyncHTTPClientTransport: HTTPTransport {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .file(certificate.path)
         client = HTTPClient(
-            eventLoopGroupProvider: .singleton, configuration: HTTPClient.Configuration(tlsConfiguration: tls))
+            eventLoopGroupProvider: .singleton,
+            configuration: HTTPClient.Configuration(tlsConfiguration: tls, timeout: .init(read: silence)))
         isOwn = true
     }
 
@@ -29,7 +33,7 @@ final class AsyncHTTPClientTransport: HTTPTransport {
         if isOwn { Task { [client] in try? await client.shutdown() } }
     }
 
-    func exchange(_ exchange: HTTPExchange) async throws(ChatError) -> HTTPExchange.Answer {
+    package func exchange(_ exchange: HTTPExchange) async throws(ChatError) -> HTTPExchange.Answer {
         do {
             var request = HTTPClientRequest(url: exchange.url.absoluteString)
             request.method = HTTPMethod(rawValue: exchange.method)

@@ -1,42 +1,104 @@
 import Foundation
-import ScrollbackModel
+package import ScrollbackModel
+import Synchronization
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
 #endif
 
 /// HTTP by the system, which knows its networks and proxies.
-struct URLSessionHTTPTransport: HTTPTransport {
+package final class URLSessionHTTPTransport: HTTPTransport {
     private let session: URLSession
+    private let receiver = Receiver()
 
-    init() {
+    package init() {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = 60
         configuration.urlCache = nil
-        session = URLSession(configuration: configuration)
+        session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: nil)
     }
 
-    func exchange(_ exchange: HTTPExchange) async throws(ChatError) -> HTTPExchange.Answer {
+    // A session holds its delegate until it is told that no more comes.
+    deinit { session.finishTasksAndInvalidate() }
+
+    package func exchange(_ exchange: HTTPExchange) async throws(ChatError) -> HTTPExchange.Answer {
         var request = URLRequest(url: exchange.url)
         request.httpMethod = exchange.method
         for (name, value) in exchange.headers { request.setValue(value, forHTTPHeaderField: name) }
         if !exchange.body.isEmpty { request.httpBody = exchange.body }
-        let (body, response): (Data, URLResponse)
-        do {
-            (body, response) = try await session.data(for: request)
-        } catch {
+        let task = session.dataTask(with: request)
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                receiver.begin(task, limit: exchange.answerLimit, continuation)
+                // A task that was cancelled before it was known to anybody says nothing of its end.
+                if Task.isCancelled {
+                    receiver.urlSession(session, task: task, didCompleteWithError: URLError(.cancelled))
+                } else {
+                    task.resume()
+                }
+            }
+        } onCancel: {
+            task.cancel()
+        }
+        let body: Data
+        switch outcome {
+        case .whole(let data): body = data
+        case .tooLarge: throw ChatError(.malformed, "the answer is larger than what was asked for")
+        case .failed(let error):
             throw ChatError(.unreachable, "\(exchange.url.host() ?? "the server") can't be reached", cause: error)
         }
-        guard let response = response as? HTTPURLResponse else {
+        guard let response = task.response as? HTTPURLResponse else {
             throw ChatError(.malformed, "the answer is not HTTP")
-        }
-        guard body.count <= exchange.answerLimit else {
-            throw ChatError(.malformed, "the answer is larger than what was asked for")
         }
         var headers: [String: String] = [:]
         for (name, value) in response.allHeaderFields {
             if let name = name as? String, let value = value as? String { headers[name.lowercased()] = value }
         }
         return HTTPExchange.Answer(status: response.statusCode, headers: headers, body: body)
+    }
+}
+
+/// Takes answers as they come, and ends those that grow beyond their limit: how much comes is the other side's to decide.
+private final class Receiver: NSObject, URLSessionDataDelegate, Sendable {
+    enum Outcome: Sendable {
+        case whole(Data)
+        case tooLarge
+        case failed(any Error)
+    }
+
+    private struct Answer {
+        let limit: Int
+        let continuation: CheckedContinuation<Outcome, Never>
+        var body = Data()
+        var isTooLarge = false
+
+        /// - Returns: whether it is larger than it may be.
+        mutating func take(_ data: Data) -> Bool {
+            isTooLarge = isTooLarge || data.count > limit - body.count
+            if isTooLarge { body = Data() } else { body.append(data) }
+            return isTooLarge
+        }
+
+        func outcome(_ error: (any Error)?) -> Outcome {
+            if isTooLarge { return .tooLarge }
+            return error.map { .failed($0) } ?? .whole(body)
+        }
+    }
+
+    /// By their tasks.
+    private let answers = Mutex<[Int: Answer]>([:])
+
+    func begin(_ task: URLSessionTask, limit: Int, _ continuation: CheckedContinuation<Outcome, Never>) {
+        answers.withLock { $0[task.taskIdentifier] = Answer(limit: limit, continuation: continuation) }
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let isTooLarge = answers.withLock { $0[dataTask.taskIdentifier]?.take(data) ?? true }
+        if isTooLarge { dataTask.cancel() }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard let answer = answers.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+        answer.continuation.resume(returning: answer.outcome(error))
     }
 }

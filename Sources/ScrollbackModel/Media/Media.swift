@@ -156,6 +156,17 @@ extension Media {
         return text
     }
 
+    /// A name as long as one may be: what is too long loses the end of what stands before its ending.
+    package static func shortened(_ name: String) -> String {
+        guard name.utf8.count > longestName else { return name }
+        var (base, ending) = (name[...], name[name.endIndex...])
+        if let dot = name.lastIndex(of: "."), dot > name.startIndex, name[dot...].utf8.count < longestName / 2 {
+            (base, ending) = (name[..<dot], name[dot...])
+        }
+        while base.utf8.count + ending.utf8.count > longestName { base.removeLast() }
+        return String(base + ending)
+    }
+
     package static func url(_ text: String, parameter: String = "url") throws(ChatError) -> URL {
         guard text.utf8.count <= longestURL, let url = URL(string: text), ["http", "https"].contains(url.scheme),
             url.host()?.isEmpty == false

@@ -57,6 +57,27 @@ extension Outbox {
         return effects(of: steps)
     }
 
+    /// The files of a message that is in flight go once more, under their ids: the server does not know them any more.
+    ///
+    /// It keeps what no message names for a day, and this device may have been away for longer.
+    ///
+    /// - Returns: nothing where that was done within ``uploadsAgainAfter``: it does not help.
+    package mutating func uploadAgain(_ id: MessageID, now: Date) -> Effects? {
+        guard let item = self[id], item.state == .sending,
+            uploadedAgain[id].map({ now.timeIntervalSince($0) >= Self.uploadsAgainAfter }) ?? true
+        else { return nil }
+        var steps = Steps()
+        uploadedAgain[id] = now
+        unuploaded.insert(id)
+        update(id, &steps) {
+            $0.state = .queued
+            $0.needsUpload = true
+            $0.attempts = 0
+        }
+        pump(item.conversation, now, &steps)
+        return effects(of: steps)
+    }
+
     /// As long as the backoff says, and no shorter than the server says: up to half of that longer, so that all it refused at
     /// once do not come back at once.
     private func waiting(

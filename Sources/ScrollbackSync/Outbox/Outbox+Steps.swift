@@ -50,6 +50,7 @@ extension Outbox {
         guard let conversation = conversations.removeValue(forKey: id) else { return }
         lanes[conversation]?.removeAll { $0.id == id }
         unuploaded.remove(id)
+        uploadedAgain[id] = nil
         if lanes[conversation]?.isEmpty == true { lanes[conversation] = nil }
         steps.removed.append(id)
     }

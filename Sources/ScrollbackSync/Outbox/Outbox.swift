@@ -31,6 +31,9 @@ package struct Outbox: Sendable {
     /// How long a message's id is remembered, and so how long it is safe to send it again.
     package static let lifetime: TimeInterval = 180 * 24 * 60 * 60
 
+    /// How long it takes until files that the server lost once more are uploaded once more.
+    package static let uploadsAgainAfter: TimeInterval = 60 * 60
+
     /// How many messages' files are uploaded at a time.
     package static let maximumUploads = 3
 
@@ -42,6 +45,8 @@ package struct Outbox: Sendable {
     let backoff = Backoff()
     /// Those whose files have yet to be uploaded.
     var unuploaded: Set<MessageID> = []
+    /// When files were uploaded once more that the server had lost.
+    var uploadedAgain: [MessageID: Date] = [:]
     /// What the pace leaves; none where there is no pace.
     var pace: TokenBucket?
     /// Whether some message would have been transmitted, but for the pace.
@@ -55,14 +60,24 @@ package struct Outbox: Sendable {
     package init(restoring items: some Sequence<OutboxItem> = [], pace: SendPace? = nil) {
         self.pace = pace.map { TokenBucket(perSecond: $0.perSecond, burst: Double($0.burst)) }
         if pace?.excess == .fails { acceptance = self.pace }
-        for var item in items {
-            if item.state == .sending || item.state == .uploading { item.state = .queued }
-            if item.needsUpload { unuploaded.insert(item.id) }
-            lanes[item.conversation, default: []].append(item)
-            conversations[item.id] = item.conversation
-            lastOrdinal = max(lastOrdinal, item.ordinal)
-        }
+        for item in items { adopt(item) }
         for conversation in lanes.keys { lanes[conversation]?.sort { $0.ordinal < $1.ordinal } }
+    }
+
+    private mutating func adopt(_ item: OutboxItem) {
+        var item = item
+        if item.state == .sending || item.state == .uploading { item.state = .queued }
+        if item.needsUpload { unuploaded.insert(item.id) }
+        lanes[item.conversation, default: []].append(item)
+        conversations[item.id] = item.conversation
+        lastOrdinal = max(lastOrdinal, item.ordinal)
+    }
+
+    /// An item that was taken out is in the store all the same: it is queued again, at its old place.
+    package mutating func putBack(_ item: OutboxItem) {
+        guard conversations[item.id] == nil else { return }
+        adopt(item)
+        lanes[item.conversation]?.sort { $0.ordinal < $1.ordinal }
     }
 
     package var isEmpty: Bool { conversations.isEmpty }
@@ -143,6 +158,7 @@ extension Outbox {
     }
 
     private var lanesInOrder: [ConversationID] {
-        lanes.values.compactMap(\.first).sorted { $0.ordinal < $1.ordinal }.map(\.conversation)
+        lanes.values.compactMap { lane in lane.first { !$0.isFailed } }.sorted { $0.ordinal < $1.ordinal }.map(
+            \.conversation)
     }
 }

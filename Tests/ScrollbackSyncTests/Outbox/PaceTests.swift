@@ -51,6 +51,19 @@ struct PaceTests {
         }
     }
 
+    @Test("A message that failed gives its turn to none behind it: those queued before others go first")
+    mutating func failedHead() {
+        var outbox = Outbox(pace: SendPace(perSecond: 1, burst: 1))
+        let other = ConversationID.direct("bob")
+        _ = outbox.connected(now: noon)
+        _ = outbox.enqueue(ids[0], in: swift, now: noon)
+        let refusal = Result<SendResult, ChatError>.failure(ChatError(.forbidden, "no"))
+        _ = outbox.answered(ids[0], refusal, now: noon, using: &random)
+        _ = outbox.enqueue(ids[1], in: other, now: noon)
+        _ = outbox.enqueue(ids[2], in: swift, now: noon)
+        #expect(outbox.tick(now: noon + 1).transmit == [ids[1]])
+    }
+
     @Test("Changes to messages don't wait for the pace, and don't count towards it")
     func changes() {
         var outbox = Outbox(pace: SendPace(perSecond: 1, burst: 1))

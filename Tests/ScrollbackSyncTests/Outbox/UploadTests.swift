@@ -90,4 +90,33 @@ struct UploadTests {
         #expect(effects.stopUpload == [ids[0]] && effects.removed == [ids[0]] && effects.transmit == [ids[1]])
         #expect(outbox.uploaded(ids[0], .success(()), now: noon, using: &random) == Outbox.Effects())
     }
+
+    @Test("Files that the server lost go once more, before what is behind them, and not again within the hour")
+    mutating func lost() {
+        var outbox = Outbox()
+        _ = outbox.connected(now: noon)
+        _ = outbox.enqueue(ids[0], in: swift, needsUpload: true, now: noon)
+        _ = outbox.enqueue(ids[1], in: swift, now: noon)
+        #expect(outbox.uploadAgain(ids[0], now: noon) == nil)
+        #expect(outbox.uploaded(ids[0], .success(()), now: noon, using: &random).transmit == [ids[0]])
+        let again = outbox.uploadAgain(ids[0], now: noon)
+        #expect(again?.upload == [ids[0]] && again?.transmit == [])
+        #expect(again?.changed.map(\.needsUpload) == [true] && again?.changed.map(\.isFrozen) == [true])
+        #expect(outbox.uploaded(ids[0], .success(()), now: noon, using: &random).transmit == [ids[0]])
+        #expect(outbox.uploadAgain(ids[0], now: noon + Outbox.uploadsAgainAfter - 1) == nil)
+        #expect(outbox.uploadAgain(ids[0], now: noon + Outbox.uploadsAgainAfter)?.upload == [ids[0]])
+    }
+
+    @Test("What could not be taken out of the store is queued again at its place, its files too")
+    func putBack() throws {
+        var outbox = Outbox()
+        _ = outbox.connected(now: noon)
+        for id in ids.prefix(2) { _ = outbox.enqueue(id, in: swift, needsUpload: true, now: noon) }
+        let item = try #require(outbox[ids[0]])
+        _ = outbox.cancel(ids[0], now: noon)
+        _ = outbox.disconnected()
+        outbox.putBack(item)
+        #expect(outbox.items.map(\.id) == [ids[0], ids[1]] && outbox[ids[0]]?.state == .queued)
+        #expect(outbox.connected(now: noon).upload == [ids[0]])
+    }
 }

@@ -159,6 +159,37 @@ struct AttachmentTests {
         }
     }
 
+    @Test("A folder is refused as what it is, and a name before its file is copied")
+    func folders() async throws {
+        try await withClient { client, folder in
+            for attachment in [
+                MediaAttachment.file(.file(folder)), .image(.file(folder)), .voice(.file(folder), duration: 1),
+            ] {
+                await #expect(
+                    performing: { try await client.conversation(chat).send(attachment) },
+                    throws: {
+                        ($0 as? ChatError)?.code == .invalidParameter && ($0 as? ChatError)?.parameter == "source"
+                    })
+            }
+            await expect(.invalidParameter, [.file(.data(Data([1]), name: String(repeating: "x", count: 256)))], client)
+            #expect(!FileManager.default.fileExists(atPath: client.core.store.files.directory.path))
+        }
+    }
+
+    @Test("A picture whose thumbnail would be too large is sent without one")
+    func largeThumbnail() async throws {
+        let data = try PictureFixture.named("photo-1600x1200.jpg")
+        try await withClient {
+            $0.media.images.thumbnailLongestSide = 1080
+            $0.media.images.thumbnailQuality = 1
+        } _: { client, _ in
+            let (content, uploads) = try await sent(
+                try await client.conversation(chat).send(.image(.data(data))), client)
+            #expect(content.media?.thumbnail == nil && content.media?.pixels != nil)
+            #expect(uploads.map(\.thumbnail) == [nil])
+        }
+    }
+
     @Test("What is not what its message says is refused, and nothing of it stays", .rows(113))
     func mismatches() async throws {
         let png = try PictureFixture.named("plain.png")

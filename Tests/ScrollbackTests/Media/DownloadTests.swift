@@ -1,0 +1,225 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Synchronization
+import Testing
+
+/// Files that are fetched from servers that fail, lie or wait: each test says what its server does.
+@Suite("Fetching files", .timeLimit(.minutes(1)))
+struct DownloadTests {
+    /// Gives pieces as a test wants them, and knows nothing else.
+    private struct Server: MediaTransport {
+        typealias Answer = @Sendable (_ offset: Int64, _ hash: String?) async throws(ChatError) -> MediaPiece
+        let answer: Answer
+
+        func read(
+            _ source: MediaPiece.Source, from offset: Int64, upTo count: Int, ifStill hash: String?, token: String?
+        ) async throws(ChatError) -> MediaPiece {
+            try await answer(offset, hash)
+        }
+
+        private static let nothing = ChatError(.unreachable, "only files are fetched here")
+
+        func begin(_ upload: LocalUpload, in id: ConversationID, token: String) async throws(ChatError) -> String? {
+            throw Self.nothing
+        }
+        func progress(of resource: String, token: String) async throws(ChatError) -> UploadProgress {
+            throw Self.nothing
+        }
+        func append(
+            _ piece: Data, to resource: String, at offset: Int64, isLast: Bool, token: String
+        ) async throws(ChatError) { throw Self.nothing }
+        func giveUp(_ resource: String, token: String) async throws(ChatError) { throw Self.nothing }
+        func setThumbnail(_ picture: Data, of media: MediaID, token: String) async throws(ChatError) {
+            throw Self.nothing
+        }
+        func link(
+            to media: MediaID, thumbnail: Bool, expiresIn seconds: Int?, token: String
+        ) async throws(ChatError) -> URL { throw Self.nothing }
+    }
+
+    private let file = Media(.remote(URL(filePath: "/film.mp4")), size: 4)
+
+    private func withClient(
+        largest: Int64 = 100, _ answer: @escaping Server.Answer, _ body: (ChatClient) async throws -> Void
+    ) async throws {
+        let nowhere = try #require(URL(string: "http://127.0.0.1:9"))
+        var configuration = ChatClient.Configuration(
+            server: nowhere, user: "alice", store: .inMemory, token: { "none" })
+        configuration.mediaTransport = Server(answer: answer)
+        configuration.media.largestDownload = largest
+        let client = try await ChatClient.open(configuration)
+        try await body(client)
+        await client.close()
+    }
+
+    private func expect(_ code: ChatError.Code, _ file: Media, _ client: ChatClient) async {
+        await #expect(
+            performing: { try await client.media.file(for: file) }, throws: { ($0 as? ChatError)?.code == code })
+    }
+
+    private static func piece(
+        _ bytes: [UInt8], at offset: Int64, of size: Int64? = 4, _ hash: String? = "v1"
+    ) -> MediaPiece {
+        let end = offset + Int64(bytes.count)
+        return MediaPiece(bytes: Data(bytes), offset: offset, size: size, hash: hash, isLast: end == size)
+    }
+
+    /// What is left of a file that was fetched in part.
+    private func leave(_ bytes: [UInt8], of key: String, _ hash: String, _ client: ChatClient) async throws {
+        if !bytes.isEmpty { try client.core.store.files.append(Data(bytes), toPartial: key, at: 0) }
+        try await client.core.store.write { try $0.savePartialHash(hash, key) }
+    }
+
+    @Test("A file that changes at every piece is given up, and the next call begins anew")
+    func changing() async throws {
+        let isSteady = Mutex(false)
+        try await withClient { (offset, _) throws(ChatError) in
+            if isSteady.withLock({ $0 }) { return Self.piece([1, 2, 3, 4], at: 0) }
+            if offset > 0 { throw ChatError(.conflict, "there is nothing at that place") }
+            return Self.piece([1, 2], at: 0)
+        } _: { client async throws in
+            await expect(.malformed, file, client)
+            #expect(client.core.store.files.sizeOfPartial(file.key) == 0)
+            #expect(try await client.core.store.read { try $0.partialHash(file.key) } == nil)
+            isSteady.withLock { $0 = true }
+            #expect(try Data(contentsOf: await client.media.file(for: file)) == Data([1, 2, 3, 4]))
+        }
+    }
+
+    @Test("A file that is another one in the middle is begun anew, and nothing of the first stays in it")
+    func otherInTheMiddle() async throws {
+        try await withClient { (offset, _) throws(ChatError) in
+            Self.piece(offset == 0 ? [1, 2] : [3, 4], at: offset, "v2")
+        } _: { client async throws in
+            try await leave([9, 9], of: file.key, "v1", client)
+            #expect(try Data(contentsOf: await client.media.file(for: file)) == Data([1, 2, 3, 4]))
+        }
+    }
+
+    @Test("What is known of a part that is gone is not asked about")
+    func staleValidator() async throws {
+        try await withClient { (offset, hash) throws(ChatError) in
+            guard hash == nil else { throw ChatError(.malformed, "all of it is too much") }
+            return Self.piece([1, 2, 3, 4], at: 0, "v2")
+        } _: { client async throws in
+            try await leave([], of: file.key, "v1", client)
+            #expect(try Data(contentsOf: await client.media.file(for: file)) == Data([1, 2, 3, 4]))
+        }
+    }
+
+    @Test("A file of which every byte was fetched before the app ended is there without a network")
+    func whole() async throws {
+        let bytes: [UInt8] = [1, 2, 3, 4]
+        let hosted = Media(.hosted(MediaID()), size: 4)
+        let isOnline = Mutex(false)
+        try await withClient { (_, _) throws(ChatError) in
+            guard isOnline.withLock({ $0 }) else { throw ChatError(.unreachable, "there is no network") }
+            return Self.piece(bytes, at: 0, LocalFiles.hash(of: Data(bytes)))
+        } _: { client async throws in
+            try await leave([9, 9, 9, 9], of: hosted.key, LocalFiles.hash(of: Data(bytes)), client)
+            // It is another file than it was said to be.
+            await expect(.malformed, hosted, client)
+            try await leave(bytes, of: hosted.key, LocalFiles.hash(of: Data(bytes)), client)
+            #expect(try Data(contentsOf: await client.media.file(for: hosted)) == Data(bytes))
+        }
+    }
+
+    @Test("A file on the web that is too large, or has no end, is given up at the limit")
+    func tooLarge() async throws {
+        try await withClient(largest: 5) { (offset, _) throws(ChatError) in
+            Self.piece([1, 2], at: offset, of: nil)
+        } _: { client async throws in
+            await expect(.mediaTooLarge, file, client)
+            #expect(client.core.store.files.sizeOfPartial(file.key) == 0)
+        }
+        try await withClient(largest: 5) { (_, _) throws(ChatError) in
+            Self.piece([1, 2], at: 0, of: 6)
+        } _: { client async throws in
+            await expect(.mediaTooLarge, file, client)
+        }
+    }
+
+    // MARK: Waiting
+
+    /// A door that a server's answers wait at.
+    private final class Door: Sendable {
+        let (opened, open) = AsyncStream.makeStream(of: Void.self)
+        let asked = Mutex(0)
+        let cancelled = Mutex(0)
+
+        func wait() async throws(ChatError) {
+            asked.withLock { $0 += 1 }
+            for await _ in opened { return }
+            if Task.isCancelled {
+                cancelled.withLock { $0 += 1 }
+                throw ChatError(.unreachable, "the task was cancelled")
+            }
+        }
+    }
+
+    @Test("Who does not wait any longer is told so at once, and with the last of them the download ends")
+    func cancelled() async throws {
+        let door = Door()
+        try await withClient { (offset, _) throws(ChatError) in
+            try await door.wait()
+            return Self.piece([1, 2, 3, 4], at: offset)
+        } _: { client async throws in
+            let callers = (0..<2).map { _ in Task { try await client.media.file(for: file) } }
+            while door.asked.withLock({ $0 }) == 0 { await Task.yield() }
+            for caller in callers {
+                #expect(door.cancelled.withLock { $0 } == 0)
+                caller.cancel()
+                await #expect(
+                    performing: { try await caller.value }, throws: { ($0 as? ChatError)?.code == .cancelled })
+            }
+            while door.cancelled.withLock({ $0 }) == 0 { await Task.yield() }
+            // Whoever comes after that begins a download of their own.
+            door.open.finish()
+            #expect(try Data(contentsOf: await client.media.file(for: file)) == Data([1, 2, 3, 4]))
+        }
+    }
+
+    @Test("The progress begins with what was fetched before, and ends with the file")
+    func progress() async throws {
+        let door = Door()
+        try await withClient { (offset, _) throws(ChatError) in
+            try await door.wait()
+            return Self.piece([2, 3, 4], at: offset)
+        } _: { client async throws in
+            try await leave([1], of: file.key, "v1", client)
+            let progress = client.media.progress(of: file)
+            let fetch = Task { try await client.media.file(for: file) }
+            var fractions: [Double] = []
+            for await fraction in progress {
+                fractions.append(fraction)
+                door.open.finish()
+            }
+            #expect(fractions.first == 0.25)
+            #expect(try Data(contentsOf: await fetch.value) == Data([1, 2, 3, 4]))
+            var later: [Double] = []
+            for await fraction in client.media.progress(of: file) { later.append(fraction) }
+            #expect(later == [1])
+        }
+    }
+
+    @Test("Removing every copy removes what was fetched in part, but not what is being fetched")
+    func removeAll() async throws {
+        let door = Door()
+        let other = Media(.remote(URL(filePath: "/other.mp4")), size: 4)
+        try await withClient { (offset, _) throws(ChatError) in
+            try await door.wait()
+            return Self.piece([2, 3, 4], at: offset)
+        } _: { client async throws in
+            for key in [file.key, other.key] { try await leave([1], of: key, "v1", client) }
+            let fetch = Task { try await client.media.file(for: file) }
+            while door.asked.withLock({ $0 }) == 0 { await Task.yield() }
+            try await client.media.removeAll()
+            #expect(client.core.store.files.sizeOfPartial(other.key) == 0)
+            #expect(try await client.core.store.read { try $0.partialHash(other.key) } == nil)
+            door.open.finish()
+            #expect(try Data(contentsOf: await fetch.value) == Data([1, 2, 3, 4]))
+        }
+    }
+}
