@@ -14,6 +14,8 @@ package struct Append: Sendable {
     let judgement: Judgement
     /// What was sent.
     let sent: RawJSON
+    /// What is stored in its place.
+    let replacement: RawJSON?
 
     /// - Parameter conversation: its absolute name.
     package init(
@@ -28,14 +30,12 @@ package struct Append: Sendable {
         digest = submission.digest
         self.judgement = judgement
         sent = submission.content.json
-        if let content = judgement.replacement {
+        replacement = judgement.replacement.flatMap { [sent] in $0 == sent ? nil : $0 }
+        if let content = replacement {
             self.submission.content = MessageContent(known: submission.content.type, json: content)
         }
         if let attributes = judgement.attributes { self.submission.attributes = attributes }
     }
-
-    /// What is stored in place of what was sent.
-    var replacement: RawJSON? { submission.content.json == sent ? nil : submission.content.json }
 }
 
 extension Submission {

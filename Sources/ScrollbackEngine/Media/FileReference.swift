@@ -31,7 +31,9 @@ extension MessageContent {
     }
 
     /// Whether ``fileReferences`` may have any, by the type alone.
-    static func mayHaveFiles(_ type: MessageType) -> Bool { type.isMedia || type == .reference || type.isCustom }
+    static func mayHaveFiles(_ type: MessageType) -> Bool {
+        type != .text && (type.isMedia || type == .reference || type.isCustom)
+    }
 
     private var fileReference: FileReference? {
         guard let media, let id = media.id else { return nil }

@@ -8,7 +8,7 @@ package actor Transfer {
     private static let step: Int64 = 8 << 20
     /// How busy the writer of messages may be before files wait, and for how long they do.
     private static let busy = 0.7
-    private static let pause = Duration.milliseconds(100)
+    private static let pause = Duration.milliseconds(250)
     /// How much of the beginning is kept for finding out early what cannot be.
     private static let beginning = 256 << 10
 

@@ -74,5 +74,5 @@ extension MessageContent {
 
 extension MessageType {
     /// Whether it is an application's own: `app:` prefixed, or reverse-DNS.
-    public var isCustom: Bool { rawValue.hasPrefix("app:") || rawValue.contains(".") }
+    public var isCustom: Bool { rawValue.utf8.starts(with: "app:".utf8) || rawValue.utf8.contains(UInt8(ascii: ".")) }
 }
