@@ -113,6 +113,17 @@ public struct MessageAttributes: Hashable, Sendable {
     }
 }
 
+extension MessageAttributes {
+    /// What its sender wants a notification of it to say to somebody: the mention's text to whom it calls by name, which goes
+    /// before every other, to others the push's.
+    ///
+    /// - Returns: nothing where neither was set: then it says what its content does.
+    public func notificationText(for user: UserID) -> String? {
+        let mention = mentions.flatMap { $0.includes(user) ? $0.pushText : nil }
+        return mention ?? pushOptions?.text
+    }
+}
+
 /// What a sender hands in: the same id means the same message, through every retry.
 public struct Submission: Hashable, Sendable {
     /// Made once for each message; with anything else under the same id the server answers `conflict`.

@@ -1,7 +1,7 @@
 import Foundation
 import Scrollback
 
-/// Opens a client without a server, queues a message, and reads it back: what an app does offline.
+/// Opens a client without a server, queues a message and a file, and reads them back: what an app does offline.
 @main
 struct OutsideApp {
     static func main() async throws {
@@ -12,8 +12,11 @@ struct OutsideApp {
                 token: { "the app's own server gives this" }))
         let chat = client.conversation(.direct("bob"))
         try await chat.send(.text("hello from outside"))
+        try await chat.send(.file(.data(Data("tides of November".utf8), name: "tides.txt")))
         for await view in chat.timeline().views {
-            for case .pending(let message) in view.items { print("queued: \(message.content.text ?? "")") }
+            for case .pending(let message) in view.items {
+                print("queued: \(message.content.text ?? message.content.media?.name ?? "")")
+            }
             break
         }
         await client.close()
