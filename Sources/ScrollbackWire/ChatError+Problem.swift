@@ -1,3 +1,4 @@
+import Foundation
 package import ScrollbackModel
 
 extension ChatError {
@@ -19,6 +20,8 @@ extension ChatError {
         writer.field("parameter", parameter)
         writer.field("limit", limit)
         writer.field("retryAfter", retryAfter)
+        writer.field("until", until)
+        writer.field("reason", reason)
     }
 
     package init(problem reader: inout JSONReader) throws(ChatError) {
@@ -37,6 +40,8 @@ package struct ProblemFields {
     var parameter: String?
     var limit: Int?
     var retryAfter: Double?
+    var until: Date?
+    var reason: String?
     var isTemporary: Bool?
     var status: Int?
 
@@ -49,6 +54,8 @@ package struct ProblemFields {
         case "parameter": parameter = try value.string()
         case "limit": limit = Int(try value.integer())
         case "retryAfter": retryAfter = try value.double()
+        case "until": until = try value.date("until")
+        case "reason": reason = try value.string()
         case "temporary": isTemporary = try value.bool()
         case "status": status = Int(try value.integer())
         default: return false
@@ -58,8 +65,11 @@ package struct ProblemFields {
 
     package var error: ChatError {
         let status = status ?? 500
-        return ChatError(
+        var error = ChatError(
             code: code ?? .internalError, message: message ?? "the server gave no reason", parameter: parameter,
             limit: limit, retryAfter: retryAfter, isTemporary: isTemporary ?? (status >= 500), status: status)
+        error.until = until
+        error.reason = reason
+        return error
     }
 }

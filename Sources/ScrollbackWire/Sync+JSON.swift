@@ -11,6 +11,7 @@ extension ConversationHead {
             writer.field("mentions", mentions)
             state.writeMembers(to: &writer)
             writer.field("readSeq", readSeq)
+            if peerReadSeq > 0 { writer.field("peerReadSeq", peerReadSeq) }
             if let lastMessage {
                 writer.key("lastMessage")
                 lastMessage.write(to: &writer)
@@ -18,7 +19,11 @@ extension ConversationHead {
             writer.field("muted", isMuted)
             writer.field("pinned", isPinned)
             writer.field("markedUnread", isMarkedUnread)
+            if removedSeq > 0 { writer.field("removedSeq", removedSeq) }
+            if roamSeq > 0 { writer.field("roamSeq", roamSeq) }
+            writer.field("recentTime", recentTime)
             writer.field("member", isMember)
+            if moved > 0 { writer.field("moved", moved) }
             if isFrozen { writer.field("frozen", true) }
             mute?.writeMember(to: &writer)
             writer.field("userRev", userRev)
@@ -38,11 +43,16 @@ extension ConversationHead {
         var unread: Int64 = 0
         var mentions: Int64 = 0
         var readSeq: Seq = 0
+        var peerReadSeq: Seq = 0
         var lastMessage: Message?
         var isMuted = false
         var isPinned = false
         var isMarkedUnread = false
+        var removedSeq: Seq = 0
+        var roamSeq: Seq = 0
+        var recentTime: Timetoken?
         var isMember = true
+        var moved: Int64 = 0
         var isFrozen = false
         var mute: Mute?
         var userRev: Int64 = 0
@@ -54,11 +64,16 @@ extension ConversationHead {
             case "unread": unread = try value.integer()
             case "mentions": mentions = try value.integer()
             case "readSeq": readSeq = try value.integer()
+            case "peerReadSeq": peerReadSeq = try value.integer()
             case "lastMessage": lastMessage = try Message(from: &value)
             case "muted": isMuted = try value.bool()
             case "pinned": isPinned = try value.bool()
             case "markedUnread": isMarkedUnread = try value.bool()
+            case "removedSeq": removedSeq = try value.integer()
+            case "roamSeq": roamSeq = try value.integer()
+            case "recentTime": recentTime = try value.timetoken("recentTime")
             case "member": isMember = try value.bool()
+            case "moved": moved = try value.integer()
             case "frozen": isFrozen = try value.bool()
             case "mutedUntil": mute = try Mute(from: &value)
             case "userRev": userRev = try value.integer()
@@ -69,8 +84,9 @@ extension ConversationHead {
         self.init(
             conversation: try conversation.required("conversation"), name: name, avatar: avatar,
             state: try state.state(), unread: unread, mentions: mentions, readSeq: readSeq, lastMessage: lastMessage,
-            isMuted: isMuted, isPinned: isPinned, isMarkedUnread: isMarkedUnread, isMember: isMember, userRev: userRev,
-            hidden: hidden.ranges, isFrozen: isFrozen, mute: mute)
+            isMuted: isMuted, isPinned: isPinned, isMarkedUnread: isMarkedUnread, removedSeq: removedSeq,
+            roamSeq: roamSeq, recentTime: recentTime, isMember: isMember, moved: moved, userRev: userRev,
+            hidden: hidden.ranges, isFrozen: isFrozen, mute: mute, peerReadSeq: peerReadSeq)
     }
 }
 
@@ -215,6 +231,8 @@ package struct HeadWindow: Sendable {
     /// Continues an interrupted pass; after the last window, where the next pass begins.
     package var cursor: String
     package var isDone: Bool
+    /// What is unread in all conversations, told to a device that knows none yet with its first window.
+    package var totals: UnreadTotals?
 
     package init(heads: [ConversationHead], cursor: String, isDone: Bool) {
         self.heads = heads
@@ -227,14 +245,20 @@ package struct HeadWindow: Sendable {
         writer.array(heads) { $1.write(to: &$0) }
         writer.field("cursor", cursor)
         writer.field("done", isDone)
+        if let totals {
+            writer.key("totals")
+            totals.write(to: &writer)
+        }
     }
 
     package init(from reader: inout JSONReader) throws(ChatError) {
         var heads: [ConversationHead] = []
         var cursor: String?
         var isDone = false
+        var totals: UnreadTotals?
         try reader.object { (name, value) throws(ChatError) in
             switch name {
+            case "totals": totals = try UnreadTotals(from: &value)
             case "heads":
                 heads = try value.list("heads", limit: 5_000) { (head) throws(ChatError) in
                     try ConversationHead(from: &head)
@@ -245,6 +269,7 @@ package struct HeadWindow: Sendable {
             }
         }
         self.init(heads: heads, cursor: try cursor.required("cursor"), isDone: isDone)
+        self.totals = totals
     }
 }
 
@@ -255,6 +280,9 @@ extension ReadSummary {
         writer.field("unread", unread)
         writer.field("mentions", mentions)
         writer.field("markedUnread", isMarkedUnread)
+        if isMuted { writer.field("muted", true) }
+        if isPinned { writer.field("pinned", true) }
+        if removedSeq > 0 { writer.field("removedSeq", removedSeq) }
         writer.field("seq", seq)
         writer.field("n", n)
         writer.field("rev", rev)
@@ -264,19 +292,22 @@ extension ReadSummary {
     package init(from reader: inout JSONReader) throws(ChatError) {
         var numbers: [String: Int64] = [:]
         var epoch: Epoch?
-        var isMarkedUnread = false
+        var flags: [String: Bool] = [:]
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "epoch": epoch = try value.epoch()
-            case "markedUnread": isMarkedUnread = try value.bool()
-            case "readSeq", "unread", "mentions", "seq", "n", "rev", "userRev": numbers[name] = try value.integer()
+            case "markedUnread", "muted", "pinned": flags[name] = try value.bool()
+            case "readSeq", "unread", "mentions", "removedSeq", "seq", "n", "rev", "userRev":
+                numbers[name] = try value.integer()
             default: try value.skip()
             }
         }
         func number(_ name: String) throws(ChatError) -> Int64 { try numbers[name].required(name) }
         self.init(
             epoch: try epoch.required("epoch"), readSeq: try number("readSeq"), unread: try number("unread"),
-            mentions: try number("mentions"), isMarkedUnread: isMarkedUnread, seq: try number("seq"),
-            n: try number("n"), rev: try number("rev"), userRev: try number("userRev"))
+            mentions: try number("mentions"), isMarkedUnread: flags["markedUnread"] ?? false,
+            isMuted: flags["muted"] ?? false, isPinned: flags["pinned"] ?? false,
+            removedSeq: numbers["removedSeq"] ?? 0, seq: try number("seq"), n: try number("n"), rev: try number("rev"),
+            userRev: try number("userRev"))
     }
 }

@@ -63,6 +63,9 @@ struct RoundTripTests {
         #expect(
             try reread({ Sample.problem.writeProblem(to: &$0) }) { (r) throws(ChatError) in try ChatError(problem: &r) }
                 == Sample.problem)
+        #expect(
+            try reread({ Sample.banned.writeProblem(to: &$0) }) { (r) throws(ChatError) in try ChatError(problem: &r) }
+                == Sample.banned)
     }
 
     @Test("A submission comes back equal, and so counts as the same send")

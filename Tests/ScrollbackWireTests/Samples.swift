@@ -70,9 +70,36 @@ enum Sample {
     static let summary = ReadSummary(
         epoch: epoch, readSeq: 9, unread: 3, mentions: 1, isMarkedUnread: true, seq: 12, n: 11, rev: 4, userRev: 14)
 
+    static let fullSummary = ReadSummary(
+        epoch: epoch, readSeq: 9, unread: 0, mentions: 0, isMarkedUnread: false, isMuted: true, isPinned: true,
+        removedSeq: 12, seq: 12, n: 11, rev: 4, userRev: 15)
+
+    static let firstWindow: HeadWindow = {
+        var head = ConversationHead(
+            conversation: .group("swift"), state: state, removedSeq: 3, roamSeq: 2, recentTime: time, moved: 77,
+            userRev: 2)
+        head.isPinned = true
+        var window = HeadWindow(heads: [head], cursor: "k.1.2.1.5.z", isDone: false)
+        var totals = UnreadTotals()
+        totals.add(3, mentions: 1, kind: .direct, isMuted: false)
+        totals.add(4, mentions: 0, kind: .group, isMuted: true)
+        window.totals = totals
+        return window
+    }()
+
     static let profile = UserProfile(
         id: "alice", name: "Alice", avatar: "https://example.com/a.png", metadata: RawJSON(known: #"{"x": 1}"#))
 
+    static let ban = Ban(
+        id: "mallory", until: Date(timeIntervalSince1970: 1_795_258_800.5), reason: "spam", by: "root",
+        at: Date(timeIntervalSince1970: 1_795_255_200))
+    /// What who is banned is told.
+    static let banned: ChatError = {
+        var error = ChatError(.banned, "you are banned from group:swift", retryAfter: 60)
+        error.until = ban.until
+        error.reason = ban.reason
+        return error
+    }()
     static let problem = ChatError(
         .rateLimited, "more than 20 messages a second", parameter: "limit", limit: 20, retryAfter: 0.25)
 
@@ -107,15 +134,15 @@ struct Golden: CustomStringConvertible, Sendable {
         self.recode = recode
     }
 
-    private static func client(_ name: String, _ frame: ClientFrame) -> Golden {
+    static func client(_ name: String, _ frame: ClientFrame) -> Golden {
         Golden("client-\(name)", frame.encoded()) { try ClientFrame.decode($0, limits: .standard).encoded() }
     }
 
-    private static func request(_ name: String, _ request: ClientRequest) -> Golden {
+    static func request(_ name: String, _ request: ClientRequest) -> Golden {
         client(name, .request(ref: 7, request))
     }
 
-    private static func event(_ name: String, _ event: ServerEvent) -> Golden {
+    static func event(_ name: String, _ event: ServerEvent) -> Golden {
         Golden("event-\(name)", event.encoded()) { bytes in
             guard case .event(let event) = try ServerFrame.decode(bytes) else { throw Unexpected() }
             return event.encoded()
@@ -130,7 +157,7 @@ struct Golden: CustomStringConvertible, Sendable {
     }
 
     /// The answer to a request, whose members are those of a value.
-    private static func result<Value>(
+    static func result<Value>(
         _ name: String, _ value: Value, _ write: @escaping @Sendable (inout JSONWriter, Value) -> Void,
         _ read: @escaping @Sendable (inout JSONReader) throws(ChatError) -> Value
     ) -> Golden {
@@ -143,7 +170,7 @@ struct Golden: CustomStringConvertible, Sendable {
         }
     }
 
-    private static func value<Value>(
+    static func value<Value>(
         _ name: String, _ value: Value, _ write: @escaping @Sendable (inout JSONWriter, Value) -> Void,
         _ read: @escaping @Sendable (inout JSONReader) throws(ChatError) -> Value
     ) -> Golden {
@@ -162,7 +189,7 @@ struct Golden: CustomStringConvertible, Sendable {
 
     struct Unexpected: Error {}
 
-    static let all: [Golden] = clientFrames + serverFrames + events + values
+    static let all: [Golden] = clientFrames + serverFrames + events + values + people
 
     static let clientFrames: [Golden] = [
         client("hello", .hello(.init(token: "a.b.c", device: "phone", cursor: nil))),
@@ -180,7 +207,24 @@ struct Golden: CustomStringConvertible, Sendable {
         request("history-filtered", .history(.group("swift"), HistoryQuery(.after(.earliest), filter: Sample.filter))),
         request(
             "history-cursor", .history(.group("swift"), HistoryQuery(.cursor(.init(rawValue: "b2xkZXI")), limit: 50))),
-        request("read", .read(.direct("bob"), seq: 9, epoch: Sample.epoch)),
+        request("read", .state(.direct("bob"), .read(seq: 9, epoch: Sample.epoch, userRev: nil))),
+        request("read-knowing", .state(.direct("bob"), .read(seq: 9, epoch: Sample.epoch, userRev: 7))),
+        request("markUnread", .state(.direct("bob"), .markUnread)),
+        request("settings", .state(.direct("bob"), .settings(isMuted: true, isPinned: false))),
+        request("settings-pinned", .state(.direct("bob"), .settings(isMuted: nil, isPinned: true))),
+        request(
+            "removeRecent",
+            .state(.direct("bob"), .removeRecent(at: LogPlace(seq: 9, epoch: Sample.epoch), stopsRoaming: true))),
+        request("removeRecent-now", .state(.direct("bob"), .removeRecent(at: nil, stopsRoaming: false))),
+        request("addRecent", .state(.direct("bob"), .addRecent)),
+        request("stopRoaming", .state(.direct("bob"), .stopRoaming(at: LogPlace(seq: 9, epoch: Sample.epoch)))),
+        request(
+            "readMany",
+            .readMany([
+                ReadMark(conversation: .direct("bob"), place: LogPlace(seq: 9, epoch: Sample.epoch), userRev: 7),
+                ReadMark(conversation: .group("swift"), place: LogPlace(seq: 0, epoch: Sample.epoch)),
+            ])),
+        request("heads", .heads([.direct("bob"), .group("swift")])),
         request(
             "history-backward",
             .history(.group("swift"), HistoryQuery(.backward(from: .latest, downTo: .seq(4)), filter: .hasMedia))),
@@ -234,6 +278,14 @@ struct Golden: CustomStringConvertible, Sendable {
         request("unblock", .block("mallory", isOn: false)),
         request("blocks", .blocks(after: nil, limit: 20)),
         request("blocks-on", .blocks(after: "mallory", limit: 100)),
+        request("ban", .ban(.group("swift"), "mallory", until: Sample.ban.until, reason: "spam 坏话")),
+        request("ban-forever", .ban(.room("lobby"), "mallory", until: nil, reason: nil)),
+        request("unban", .unban(.group("swift"), "mallory")),
+        request("bans", .bans(.group("swift"), after: nil, limit: 20)),
+        request("bans-on", .bans(.group("swift"), after: "mallory", limit: 100)),
+        request("report", .report(.group("swift"), Sample.id, reason: .spam, text: nil)),
+        request(
+            "report-text", .report(.direct("bob"), Sample.id, reason: .init(rawValue: "app:x"), text: "look \"here\"")),
         request(
             "send-low",
             .send(
@@ -252,6 +304,7 @@ struct Golden: CustomStringConvertible, Sendable {
             return ServerFrame.encodeWelcome(welcome)
         },
         error("error", 7, Sample.problem),
+        error("error-banned", 8, Sample.banned),
         error("error-without-ref", nil, ChatError(.malformed, "not JSON: expected a value at byte 0")),
         result(
             "send",
@@ -272,10 +325,29 @@ struct Golden: CustomStringConvertible, Sendable {
             "blocks", BlockedUsers(users: ["mallory", "مرحبا😀"], cursor: "مرحبا😀"), { $1.writeMembers(to: &$0) },
             { (r) throws(ChatError) in try BlockedUsers(from: &r) }),
         result(
+            "bans",
+            BanPage(
+                bans: [Sample.ban, Ban(id: "zed", by: "alice", at: Sample.ban.at)], cursor: "zed"),
+            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try BanPage(from: &r) }),
+        result(
             "history", Sample.page, { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try LogPage(from: &r) }),
         result(
             "read", Sample.summary, { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ReadSummary(from: &r) }
         ),
+        result(
+            "read-state", Sample.fullSummary, { $1.writeMembers(to: &$0) },
+            { (r) throws(ChatError) in try ReadSummary(from: &r) }),
+        result(
+            "readMany",
+            [
+                ReadAnswer(conversation: .direct("bob"), result: .success(Sample.summary)),
+                ReadAnswer(
+                    conversation: .group("x"), result: .failure(ChatError(.unknownConversation, "there is none"))),
+            ],
+            { ReadAnswer.write($1, to: &$0) }, { (r) throws(ChatError) in try ReadAnswer.list(&r) }),
+        result(
+            "sync-totals", Sample.firstWindow, { $1.writeMembers(to: &$0) },
+            { (r) throws(ChatError) in try HeadWindow(from: &r) }),
         result(
             "sync", HeadWindow(heads: [Sample.head], cursor: "k.1.2", isDone: true), { $1.writeMembers(to: &$0) },
             { (r) throws(ChatError) in try HeadWindow(from: &r) }),
@@ -306,13 +378,26 @@ struct Golden: CustomStringConvertible, Sendable {
         event("changed", .changed(.group("swift"), Sample.epoch, .message(Sample.deletedMessage))),
         event("changed-removed", .changed(.group("swift"), Sample.epoch, .removed(5...9, rev: 10))),
         event("changed-invisible", .changed(.group("swift"), Sample.epoch, .invisible(rev: 11))),
-        event("head", .head(.community("city", channel: "general"), Sample.epoch, seq: 12, n: 11, rev: 4, floor: nil)),
+        event(
+            "head", .head(.community("city", channel: "general"), LogNews(epoch: Sample.epoch, seq: 12, n: 11, rev: 4))),
         event(
             "head-floor",
-            .head(.community("city", channel: "general"), Sample.epoch, seq: 12, n: 11, rev: 4, floor: 7)),
+            .head(
+                .community("city", channel: "general"), LogNews(epoch: Sample.epoch, seq: 12, n: 11, rev: 4, floor: 7))),
+        event(
+            "head-news",
+            .head(
+                Sample.message.conversation,
+                LogNews(epoch: Sample.epoch, seq: 12, n: 11, rev: 4, last: Sample.message, altersCounts: true))),
         event("hidden", .hidden(.direct("bob"), Sample.epoch, [1...4, 9...9])),
         event("changed-annotated", .changed(.group("swift"), Sample.epoch, .message(Sample.annotatedMessage))),
         event("read", .read(.direct("bob"), Sample.summary)),
+        event(
+            "reads",
+            .reads([
+                (conversation: .direct("bob"), summary: Sample.summary),
+                (conversation: .group("swift"), summary: Sample.fullSummary),
+            ])),
         event("peer-read", .peerRead(.direct("bob"), "bob", 9)),
         event("conversation", .conversation(.group("swift"), isDeleted: false)),
         event("conversation-deleted", .conversation(.group("swift"), isDeleted: true)),

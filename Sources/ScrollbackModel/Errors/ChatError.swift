@@ -15,6 +15,10 @@ public struct ChatError: Error, Sendable {
     public var limit: Int?
     /// When to try again, in seconds from now.
     public var retryAfter: TimeInterval?
+    /// When what keeps the request from succeeding ends by itself, such as a ban.
+    public var until: Date?
+    /// Why, in the words of who decided it, such as a moderator who bans somebody.
+    public var reason: String?
     /// Whether the same request can succeed later.
     public var isTemporary: Bool
     /// The HTTP status that goes with it.
@@ -84,7 +88,9 @@ extension ChatError {
             .storageFull: (503, true), .shuttingDown: (503, true), .closed: (499, false), .cancelled: (499, false),
             .queryInProgress: (409, false), .persistenceDisabled: (403, false),
             .localStorage: (500, false), .uploadFailed: (500, false), .blocked: (403, false), .muted: (403, false),
-            .contentRejected: (422, false), .roomFull: (503, true),
+            .contentRejected: (422, false), .roomFull: (503, true), .featureOff: (403, false),
+            .unknownInvitation: (404, false), .banned: (403, false), .userDeactivated: (403, false),
+            .unknownReport: (404, false), .unknownJob: (404, false),
         ]
 
         var status: Int { Self.table[self]?.status ?? 500 }
@@ -168,10 +174,22 @@ extension ChatError.Code {
     /// Whoever asks may not write there now: they were muted, until `retryAfter` where that is given, or the conversation
     /// is frozen.
     public static let muted = Self(rawValue: "muted")
+    /// Whoever asks was banned from the conversation, or from the server: until `until` where that is given.
+    public static let banned = Self(rawValue: "banned")
+    /// The user was deactivated by an administrator, or is being erased: no token of theirs is taken.
+    public static let userDeactivated = Self(rawValue: "user-deactivated")
+    /// There is no report with this number.
+    public static let unknownReport = Self(rawValue: "unknown-report")
+    /// There is no job with this number.
+    public static let unknownJob = Self(rawValue: "unknown-job")
     /// The server's filter, or its operator's own program, does not let this content pass.
     public static let contentRejected = Self(rawValue: "content-rejected")
     /// As many as the room takes are in it: try again later.
     public static let roomFull = Self(rawValue: "room-full")
+    /// The server's operator has switched off what was asked for, or did not switch it on.
+    public static let featureOff = Self(rawValue: "feature-off")
+    /// Nobody of that name is invited there, or not any more.
+    public static let unknownInvitation = Self(rawValue: "unknown-invitation")
     /// This device's own store failed.
     public static let localStorage = Self(rawValue: "local-storage")
 }
@@ -180,7 +198,8 @@ extension ChatError: Equatable {
     /// Compares what was said, not what lay beneath.
     public static func == (a: ChatError, b: ChatError) -> Bool {
         a.code == b.code && a.message == b.message && a.parameter == b.parameter && a.limit == b.limit
-            && a.retryAfter == b.retryAfter && a.isTemporary == b.isTemporary && a.status == b.status
+            && a.retryAfter == b.retryAfter && a.until == b.until && a.reason == b.reason
+            && a.isTemporary == b.isTemporary && a.status == b.status
     }
 }
 

@@ -22,7 +22,12 @@ extension ResumeState {
         }
         storing = []
         backoff.reset()
-        guard isDone else { return [pull(cursor)] + sendBatches() }
+        guard isDone else {
+            let actions = [pull(cursor)] + sendBatches()
+            guard isNew, !hasTop else { return actions }
+            hasTop = true
+            return actions + releaseResumed()
+        }
         windows = .done
         return sendBatches() + releaseResumed()
     }

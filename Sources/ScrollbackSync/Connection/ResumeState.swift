@@ -35,6 +35,10 @@ package struct ResumeState: Sendable {
     var pausedUntil: Date?
     /// Conversations that are in `queue`, `inFlight` or `paused`, or are to be rechecked.
     var pending: Set<ConversationID> = []
+    /// Whether the device has never seen all windows: it has missed nothing, since it was not there.
+    var isNew = false
+    /// Whether a new device has the top of its list: what is said from then on it may hear, while the rest still comes.
+    var hasTop = false
     /// Conversations brought up to date before all windows were done.
     var synced: Set<ConversationID> = []
     var held: [LiveEvent] = []
@@ -48,7 +52,7 @@ package struct ResumeState: Sendable {
 
     /// Whether what a conversation missed is there, so that its live events follow without a hole.
     package func isResumed(_ conversation: ConversationID) -> Bool {
-        (windows == .done || synced.contains(conversation)) && !pending.contains(conversation)
+        (windows == .done || hasTop || synced.contains(conversation)) && !pending.contains(conversation)
     }
 
     /// Whether windows of what moved are still to come.
@@ -71,8 +75,12 @@ extension ResumeState {
     /// - Parameters:
     ///   - cursor: what was stored with the last window.
     ///   - behind: conversations the store knows to be behind since an earlier connection; no window lists them again.
-    package mutating func connected(cursor: String?, behind: [LogPosition] = []) -> [ResumeAction] {
+    ///   - isNew: whether the device has never seen all windows.
+    package mutating func connected(
+        cursor: String?, behind: [LogPosition] = [], isNew: Bool = false
+    ) -> [ResumeAction] {
         forget()
+        self.isNew = isNew
         for position in behind { enqueue(position) }
         return [pull(cursor)] + sendBatches()
     }

@@ -42,7 +42,7 @@ extension LogState {
         switch event {
         case .message(let message): apply(message: message)
         case .changed(_, let epoch, let change): apply(change: change, in: epoch)
-        case .head(_, let head): apply(head: head)
+        case .head(_, let head, _, _): apply(head: head)
         case .hidden(_, let epoch, let places): apply(hidden: places, in: epoch)
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 package import ScrollbackModel
 
 /// The members of a frame as they come.
@@ -9,6 +10,8 @@ struct ClientFields {
     var cursor: String?
     var conversation: ConversationID?
     var conversations: [ConversationID]?
+    var marks: [ReadMark]?
+    var state = StateChangeFields()
     var message: SubmissionFields?
     var id: MessageID?
     var ids: [MessageID]?
@@ -32,11 +35,19 @@ struct ClientFields {
     var isActive: Bool?
     var isTyping: Bool?
     var user: UserID?
+    var people = PeopleFields()
+    var sharesPresence = false
+    var until: Date?
+    var banReason: String?
+    var reportReason: ReportReason?
+    var text: String?
 
     mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) {
         if type == "history", try history.read(name, &value) { return }
         if type == "fetch", try fetch.read(name, &value) { return }
         if type == "search", try search.read(name, &value) { return }
+        if StateChange.names.contains(type ?? ""), try state.read(name, &value) { return }
+        if let type, PeopleRequest.names.contains(type), try people.read(name, &value) { return }
         switch name {
         case "id": id = try value.null() ? nil : value.messageID()
         case "ids":
@@ -68,6 +79,7 @@ struct ClientFields {
         case "device": device = try Identifier(try value.string(), parameter: "device").text
         case "cursor": cursor = try value.null() ? nil : value.string()
         case "conversation": conversation = try value.conversation()
+        case "conversations" where type == "readMany": marks = try ReadMark.list(&value)
         case "conversations":
             conversations = try value.list("conversations", limit: 500) { (id) throws(ChatError) in
                 try id.conversation()
@@ -82,11 +94,19 @@ struct ClientFields {
         case "epoch": epoch = try value.epoch()
         case "limit": limit = try value.integer()
         case "isTyping": isTyping = try value.bool()
-        case "user" where type == "block" || type == "unblock": user = try value.user()
+        case "user" where Self.aboutUser.contains(type ?? ""): user = try value.user()
+        case "until": until = try value.null() ? nil : value.date("until")
+        case "reason" where type == "ban": banReason = try value.null() ? nil : value.banReason()
+        case "reason" where type == "report": reportReason = try ReportReason(try value.string())
+        case "text" where type == "report": text = try value.null() ? nil : value.reportText("text")
+        case "presence" where type == "hello": sharesPresence = try value.bool()
         case "active": isActive = try value.bool()
         default: try value.skip()
         }
     }
+
+    /// The requests that name one user.
+    private static let aboutUser: Set<String> = ["block", "unblock", "ban", "unban"]
 
     /// Of a type that is not known, no member is looked at: what it holds is another version's business.
     func checkType() throws(ChatError) {
@@ -99,26 +119,29 @@ struct ClientFields {
     func frame(limits: Limits) throws(ChatError) -> ClientFrame {
         if type == "hello" {
             return .hello(
-                .init(token: try token.required("token"), device: try device.required("device"), cursor: cursor))
+                .init(
+                    token: try token.required("token"), device: try device.required("device"), cursor: cursor,
+                    sharesPresence: sharesPresence, isActive: isActive ?? true))
         }
         return .request(ref: try ref.required("ref"), try request(type ?? "", limits: limits))
     }
 
-    private static func count(_ limit: Int64) throws(ChatError) -> Int {
+    static func count(_ limit: Int64) throws(ChatError) -> Int {
         guard let count = Int(exactly: limit) else { throw .invalidParameter("limit", "must be in range") }
         return count
     }
 
     private func request(_ type: String, limits: Limits) throws(ChatError) -> ClientRequest {
+        if let request = try peopleRequest(type) { return .people(request) }
         switch type {
         case "send":
             let submission = try Submission(from: try message.required("message"), limits: limits)
             return .send(try conversation.required("conversation"), submission)
         case "history": return .history(try conversation.required("conversation"), try history.query())
-        case "read":
-            return .read(
-                try conversation.required("conversation"), seq: try seq.required("seq"),
-                epoch: try epoch.required("epoch"))
+        case _ where StateChange.names.contains(type):
+            return .state(try conversation.required("conversation"), try state.change(type))
+        case "readMany": return .readMany(try marks.required("conversations"))
+        case "heads": return .heads(try conversations.required("conversations"))
         case "clear":
             return .clear(
                 try conversation.required("conversation"), seq: try seq.required("seq"),
@@ -176,6 +199,19 @@ struct ClientFields {
             return .blocks(
                 after: try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") },
                 limit: try Self.count(limit ?? 20))
+        case "ban":
+            return .ban(
+                try conversation.required("conversation"), try user.required("user"), until: until, reason: banReason)
+        case "unban": return .unban(try conversation.required("conversation"), try user.required("user"))
+        case "bans":
+            return .bans(
+                try conversation.required("conversation"),
+                after: try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") },
+                limit: try Self.count(limit ?? 20))
+        case "report":
+            return .report(
+                try conversation.required("conversation"), try id.required("id"),
+                reason: try reportReason.required("reason"), text: text)
         case "users": return .users(try users.required("users"))
         case "activity": return .activity(isActive: try isActive.required("active"))
         case "token": return .token(try token.required("token"))

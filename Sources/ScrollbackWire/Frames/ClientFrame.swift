@@ -11,11 +11,19 @@ package enum ClientFrame: Sendable {
         package var device: String
         /// Where the last pass of `sync` ended.
         package var cursor: String?
+        /// Whether others may be told that the user is there.
+        package var sharesPresence: Bool
+        /// Foreground or background, until `activity` says otherwise.
+        package var isActive: Bool
 
-        package init(token: String, device: String, cursor: String?) {
+        package init(
+            token: String, device: String, cursor: String?, sharesPresence: Bool = false, isActive: Bool = true
+        ) {
             self.token = token
             self.device = device
             self.cursor = cursor
+            self.sharesPresence = sharesPresence
+            self.isActive = isActive
         }
     }
 
@@ -33,6 +41,8 @@ extension ClientFrame {
                 writer.field("token", hello.token)
                 writer.field("device", hello.device)
                 writer.field("cursor", hello.cursor)
+                if hello.sharesPresence { writer.field("presence", true) }
+                if !hello.isActive { writer.field("active", false) }
             case .request(let ref, let request):
                 writer.field("type", request.name)
                 writer.field("ref", ref)

@@ -1,10 +1,16 @@
+package import Foundation
 package import ScrollbackModel
 
 /// A request, answered by one `result` or `error` with the same `ref`.
 package enum ClientRequest: Sendable {
     case send(ConversationID, Submission)
     case history(ConversationID, HistoryQuery)
-    case read(ConversationID, seq: Seq, epoch: Epoch)
+    /// Changes something of the user's own there.
+    case state(ConversationID, StateChange)
+    /// Several conversations were read; each has an answer of its own.
+    case readMany([ReadMark])
+    /// The heads of conversations, without hearing more of them than before.
+    case heads([ConversationID])
     /// Gives a message other content; with the same operation again the first answer comes again.
     case edit(ConversationID, MessageID, MessageEdit, operation: MessageID)
     /// Deletes messages for everyone, or for oneself alone.
@@ -40,8 +46,18 @@ package enum ClientRequest: Sendable {
     case block(UserID, isOn: Bool)
     /// Whom the user has blocked, by name.
     case blocks(after: UserID?, limit: Int)
+    /// Keeps somebody out of a conversation.
+    case ban(ConversationID, UserID, until: Date?, reason: String?)
+    /// Lets somebody come back.
+    case unban(ConversationID, UserID)
+    /// Who may not be in a conversation, by name.
+    case bans(ConversationID, after: UserID?, limit: Int)
+    /// Tells the server's operator of a message.
+    case report(ConversationID, MessageID, reason: ReportReason, text: String?)
     /// Profiles; of users who have none nothing comes.
     case users([UserID])
+    /// Members, readers, invitations and presence.
+    case people(PeopleRequest)
     /// Foreground or background.
     case activity(isActive: Bool)
     /// A fresh token, before the old one expires.
@@ -56,17 +72,20 @@ package enum ClientRequest: Sendable {
 }
 
 extension ClientRequest {
-    static let names: Set<String> = [
-        "send", "history", "read", "edit", "delete", "deleteHistory", "action", "removeAction", "actions", "clear",
+    static let names = StateChange.names.union(PeopleRequest.names).union([
+        "send", "history", "readMany", "heads", "edit", "delete", "deleteHistory", "action", "removeAction", "actions",
+        "clear",
         "fetch", "counts", "search", "refresh", "sync", "subscribe", "unsubscribe", "typing", "block", "unblock",
-        "blocks", "users", "activity", "token", "ping",
-    ]
+        "blocks", "ban", "unban", "bans", "report", "users", "activity", "token", "ping",
+    ])
 
     var name: String {
         switch self {
         case .send: "send"
         case .history: "history"
-        case .read: "read"
+        case .state(_, let change): change.name
+        case .readMany: "readMany"
+        case .heads: "heads"
         case .edit: "edit"
         case .delete: "delete"
         case .deleteHistory: "deleteHistory"
@@ -84,7 +103,12 @@ extension ClientRequest {
         case .typing: "typing"
         case .block(_, let isOn): isOn ? "block" : "unblock"
         case .blocks: "blocks"
+        case .ban: "ban"
+        case .unban: "unban"
+        case .bans: "bans"
+        case .report: "report"
         case .users: "users"
+        case .people(let request): request.name
         case .activity: "activity"
         case .token: "token"
         case .ping: "ping"
@@ -100,7 +124,13 @@ extension ClientRequest {
         case .history(let conversation, let query):
             writer.field("conversation", conversation)
             query.parameters.write(to: &writer)
-        case .read(let conversation, let seq, let epoch), .clear(let conversation, let seq, let epoch):
+        case .state(let conversation, let change):
+            writer.field("conversation", conversation)
+            change.writeMembers(to: &writer)
+        case .readMany(let marks):
+            writer.key("conversations")
+            writer.array(marks) { $1.write(to: &$0) }
+        case .clear(let conversation, let seq, let epoch):
             writer.field("conversation", conversation)
             writer.field("seq", seq)
             writer.field("epoch", epoch)
@@ -155,7 +185,7 @@ extension ClientRequest {
         case .syncLogs(let positions):
             writer.key("positions")
             writer.array(positions) { $1.write(to: &$0) }
-        case .subscribe(let conversations), .unsubscribe(let conversations):
+        case .subscribe(let conversations), .unsubscribe(let conversations), .heads(let conversations):
             writer.key("conversations")
             writer.array(conversations) { $0.value($1.description) }
         case .typing(let conversation, let isTyping):
@@ -165,9 +195,27 @@ extension ClientRequest {
         case .blocks(let after, let limit):
             writer.field("cursor", after)
             writer.field("limit", limit)
+        case .ban(let conversation, let user, let until, let reason):
+            writer.field("conversation", conversation)
+            writer.field("user", user)
+            writer.field("until", until)
+            writer.field("reason", reason)
+        case .unban(let conversation, let user):
+            writer.field("conversation", conversation)
+            writer.field("user", user)
+        case .bans(let conversation, let after, let limit):
+            writer.field("conversation", conversation)
+            writer.field("cursor", after)
+            writer.field("limit", limit)
+        case .report(let conversation, let id, let reason, let text):
+            writer.field("conversation", conversation)
+            writer.field("id", id)
+            writer.field("reason", reason.rawValue)
+            writer.field("text", text)
         case .users(let users):
             writer.key("users")
             writer.array(users) { $0.value($1.text) }
+        case .people(let request): request.writeMembers(to: &writer)
         case .activity(let isActive): writer.field("active", isActive)
         case .token(let token): writer.field("token", token)
         case .ping: break

@@ -12,15 +12,19 @@ extension ServerEvent {
         case .head: "head"
         case .hidden: "hidden"
         case .read, .peerRead: "read"
+        case .reads: "reads"
         case .conversation: "conversation"
         case .member: "member"
         case .typing: "typing"
         case .user: "user"
+        case .invitation, .invitationEnded: "invitation"
+        case .presence: "presence"
         case .resync: "resync"
         }
     }
 
     private func writeMembers(to writer: inout JSONWriter) {
+        if case .invitation(let invitation) = self { return invitation.writeMembers(to: &writer) }
         writer.field("conversation", conversation)
         switch self {
         case .message(let message):
@@ -33,18 +37,28 @@ extension ServerEvent {
             writer.field("epoch", epoch)
             writer.key("change")
             change.write(to: &writer)
-        case .head(_, let epoch, let seq, let n, let rev, let floor):
-            writer.field("epoch", epoch)
-            writer.field("seq", seq)
-            writer.field("n", n)
-            writer.field("rev", rev)
-            writer.field("firstSeq", floor)
+        case .head(_, let news):
+            writer.field("epoch", news.epoch)
+            writer.field("seq", news.seq)
+            writer.field("n", news.n)
+            writer.field("rev", news.rev)
+            writer.field("firstSeq", news.floor)
+            if let last = news.last {
+                writer.key("lastMessage")
+                last.write(to: &writer)
+            }
+            if news.altersCounts { writer.field("altersCounts", true) }
         case .hidden(_, let epoch, let places):
             writer.field("epoch", epoch)
             writer.key("places")
             SeqRangeSet(places).write(to: &writer)
         case .read(_, let summary):
             summary.writeMembers(to: &writer)
+        case .reads(let reads):
+            writer.key("reads")
+            writer.array(reads) { writer, read in
+                ReadAnswer(conversation: read.conversation, result: .success(read.summary)).write(to: &writer)
+            }
         case .peerRead(_, let user, let seq):
             writer.field("user", user)
             writer.field("readSeq", seq)
@@ -59,15 +73,19 @@ extension ServerEvent {
         case .user(let profile):
             writer.key("profile")
             profile.write(to: &writer)
-        case .resync: break
+        case .invitationEnded: writer.field("ended", true)
+        case .presence(let user, let presence): presence.writeMembers(of: user, to: &writer)
+        case .resync, .invitation: break
         }
     }
 
     /// - Returns: nothing for a type this version does not know.
     static func decode(_ name: String, _ reader: inout JSONReader) throws(ChatError) -> ServerEvent? {
         guard
-            ["message", "changed", "head", "hidden", "read", "conversation", "member", "typing", "user", "resync"]
-                .contains(name)
+            [
+                "message", "changed", "head", "hidden", "read", "reads", "conversation", "member", "typing", "user",
+                "invitation", "presence", "resync",
+            ].contains(name)
         else { return nil }
         var whole = reader
         var fields = EventFields()
@@ -82,8 +100,11 @@ extension ServerEvent {
                 try conversation(), try fields.epoch.required("epoch"), try fields.change.required("change"))
         case "head":
             return .head(
-                try conversation(), try fields.epoch.required("epoch"), seq: try fields.seq.required("seq"),
-                n: try fields.n.required("n"), rev: try fields.rev.required("rev"), floor: fields.firstSeq)
+                try conversation(),
+                LogNews(
+                    epoch: try fields.epoch.required("epoch"), seq: try fields.seq.required("seq"),
+                    n: try fields.n.required("n"), rev: try fields.rev.required("rev"), floor: fields.firstSeq,
+                    last: fields.last, altersCounts: fields.altersCounts))
         case "hidden":
             return .hidden(
                 try conversation(), try fields.epoch.required("epoch"), try fields.places.required("places").ranges)
@@ -92,6 +113,7 @@ extension ServerEvent {
                 return .peerRead(try conversation(), user, try fields.readSeq.required("readSeq"))
             }
             return .read(try conversation(), try ReadSummary(from: &whole))
+        case "reads": return .reads(try fields.reads.required("reads"))
         case "conversation": return .conversation(try conversation(), isDeleted: fields.isDeleted)
         case "member":
             let role = try fields.role.required("role")
@@ -104,6 +126,16 @@ extension ServerEvent {
                 try conversation(), try fields.user.required("user"),
                 isTyping: try fields.isTyping.required("isTyping"))
         case "user": return .user(try fields.profile.required("profile"))
+        case "invitation":
+            if fields.isEnded { return .invitationEnded(try conversation()) }
+            return .invitation(try Invitation(from: &whole))
+        case "presence":
+            var presence = PresenceFields()
+            try whole.object { (name, value) throws(ChatError) in
+                if try !presence.read(name, &value) { try value.skip() }
+            }
+            let person = try presence.person()
+            return .presence(person.user, person.presence)
         default: return .resync(fields.conversation)
         }
     }
@@ -118,11 +150,15 @@ private struct EventFields {
     var n: Int64?
     var rev: Int64?
     var firstSeq: Seq?
+    var last: Message?
+    var altersCounts = false
     var places: SeqRangeSet?
     var readSeq: Seq?
     var user: UserID?
     var role: String?
     var isDeleted = false
+    var reads: [(conversation: ConversationID, summary: ReadSummary)]?
+    var isEnded = false
     var isTyping: Bool?
     var profile: UserProfile?
 
@@ -139,11 +175,19 @@ private struct EventFields {
         case "n": n = try value.integer()
         case "rev": rev = try value.integer()
         case "firstSeq": firstSeq = try value.integer()
+        case "lastMessage": last = try Message(from: &value)
+        case "altersCounts": altersCounts = try value.bool()
         case "places": places = try SeqRangeSet(from: &value)
         case "readSeq": readSeq = try value.integer()
+        case "reads":
+            reads = try value.list("reads", limit: ReadMark.maximum) { (read) throws(ChatError) in
+                let answer = try ReadAnswer(from: &read)
+                return (conversation: answer.conversation, summary: try answer.result.get())
+            }
         case "user": user = try value.user()
         case "role": role = try value.string()
         case "isTyping": isTyping = try value.bool()
+        case "ended": isEnded = try value.bool()
         case "deleted": isDeleted = try value.bool()
         case "profile": profile = try UserProfile(from: &value)
         default: try value.skip()

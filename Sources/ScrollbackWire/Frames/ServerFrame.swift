@@ -24,19 +24,46 @@ package enum ServerFrame: Sendable {
     }
 }
 
+/// Where a log stands, for who does not hear all of it.
+package struct LogNews: Hashable, Sendable {
+    package var epoch: Epoch
+    package var seq: Seq
+    package var n: Int64
+    package var rev: Int64
+    /// The oldest place there is, where older ones went.
+    package var floor: Seq?
+    /// The newest message that the list of recents shows, where one came since the last news.
+    package var last: Message?
+    /// Whether messages or mentions counted before may count no more, or the other way round.
+    package var altersCounts: Bool
+
+    package init(
+        epoch: Epoch, seq: Seq, n: Int64, rev: Int64, floor: Seq? = nil, last: Message? = nil,
+        altersCounts: Bool = false
+    ) {
+        self.epoch = epoch
+        self.seq = seq
+        self.n = n
+        self.rev = rev
+        self.floor = floor
+        self.last = last
+        self.altersCounts = altersCounts
+    }
+}
+
 /// Something that happened.
 package enum ServerEvent: Sendable {
     case message(Message)
     case transient(TransientMessage)
     case changed(ConversationID, Epoch, LogChange)
     /// A conversation moved on that this device does not hear in full.
-    ///
-    /// - Parameter floor: the oldest place there is, where older ones went.
-    case head(ConversationID, Epoch, seq: Seq, n: Int64, rev: Int64, floor: Seq?)
+    case head(ConversationID, LogNews)
     /// Another device of mine took places out of my view.
     case hidden(ConversationID, Epoch, [SeqRange])
-    /// A read position of mine, from another device.
+    /// Something of my own that I changed, perhaps on another device.
     case read(ConversationID, ReadSummary)
+    /// The same of several conversations at once.
+    case reads([(conversation: ConversationID, summary: ReadSummary)])
     /// A peer's read position in a direct conversation.
     case peerRead(ConversationID, UserID, Seq)
     case conversation(ConversationID, isDeleted: Bool)
@@ -45,6 +72,12 @@ package enum ServerEvent: Sendable {
     /// Somebody began or stopped to write something; who goes on says so again within a few seconds.
     case typing(ConversationID, UserID, isTyping: Bool)
     case user(UserProfile)
+    /// I was invited, or was so again.
+    case invitation(Invitation)
+    /// An invitation of mine is none any more: used, declined, taken back, or its conversation is gone.
+    case invitationEnded(ConversationID)
+    /// Somebody I asked about came, or went.
+    case presence(UserID, Presence)
     /// Ask again: everything, or one conversation.
     case resync(ConversationID?)
 
@@ -52,11 +85,13 @@ package enum ServerEvent: Sendable {
         switch self {
         case .message(let message): message.conversation
         case .transient(let message): message.conversation
-        case .changed(let id, _, _), .head(let id, _, _, _, _, _), .hidden(let id, _, _), .read(let id, _),
+        case .changed(let id, _, _), .head(let id, _), .hidden(let id, _, _), .read(let id, _),
             .peerRead(let id, _, _),
-            .conversation(let id, _), .member(let id, _, _), .typing(let id, _, _):
+            .conversation(let id, _), .member(let id, _, _), .typing(let id, _, _),
+            .invitationEnded(let id):
             id
-        case .user: nil
+        case .invitation(let invitation): invitation.conversation
+        case .user, .reads, .presence: nil
         case .resync(let id): id
         }
     }

@@ -79,12 +79,18 @@ struct UploadTests {
         _ = again.disconnected()
     }
 
-    @Test("A message can be cancelled while its files go up, and what comes of them after that changes nothing")
-    mutating func cancelled() {
+    /// A message whose file goes up, and a text behind it.
+    private func fileAndText() -> Outbox {
         var outbox = Outbox()
         _ = outbox.connected(now: noon)
         _ = outbox.enqueue(ids[0], in: swift, needsUpload: true, now: noon)
         _ = outbox.enqueue(ids[1], in: swift, now: noon)
+        return outbox
+    }
+
+    @Test("A message can be cancelled while its files go up, and what comes of them after that changes nothing")
+    mutating func cancelled() {
+        var outbox = fileAndText()
         let (outcome, effects) = outbox.cancel(ids[0], now: noon)
         #expect(outcome == .cancelled)
         #expect(effects.stopUpload == [ids[0]] && effects.removed == [ids[0]] && effects.transmit == [ids[1]])
@@ -93,10 +99,7 @@ struct UploadTests {
 
     @Test("Files that the server lost go once more, before what is behind them, and not again within the hour")
     mutating func lost() {
-        var outbox = Outbox()
-        _ = outbox.connected(now: noon)
-        _ = outbox.enqueue(ids[0], in: swift, needsUpload: true, now: noon)
-        _ = outbox.enqueue(ids[1], in: swift, now: noon)
+        var outbox = fileAndText()
         #expect(outbox.uploadAgain(ids[0], now: noon) == nil)
         #expect(outbox.uploaded(ids[0], .success(()), now: noon, using: &random).transmit == [ids[0]])
         let again = outbox.uploadAgain(ids[0], now: noon)

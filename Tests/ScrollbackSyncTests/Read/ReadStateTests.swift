@@ -6,141 +6,253 @@ import Testing
 struct ReadStateTests {
     private func summary(
         read: Seq, unread: Int64, mentions: Int64 = 0, seq: Seq, n: Int64? = nil, rev: Int64 = 0, userRev: Int64 = 0,
-        isMarkedUnread: Bool = false, epoch: UInt64 = 7
+        epoch: UInt64 = 7
     ) -> ReadSummary {
         ReadSummary(
-            epoch: Epoch(rawValue: epoch), readSeq: read, unread: unread, mentions: mentions,
-            isMarkedUnread: isMarkedUnread, seq: seq, n: n ?? seq, rev: rev, userRev: userRev)
+            epoch: Epoch(rawValue: epoch), readSeq: read, unread: unread, mentions: mentions, isMarkedUnread: false,
+            seq: seq, n: n ?? seq, rev: rev, userRev: userRev)
     }
 
     @Test("History 12: an answer from before another device read everything brings nothing back")
     func delayedAnswer() {
-        var state = ReadState(summary(read: 7, unread: 3, seq: 10, userRev: 5))
-        let delayed = summary(read: 7, unread: 3, seq: 10, userRev: 5)
-        state.apply(summary(read: 10, unread: 0, seq: 10, userRev: 6))
-        #expect(state.apply(delayed) == false)
-        #expect(state.unread == 0)
-        #expect(state.readSeq == 10)
+        var shelf = Shelf(summary(read: 7, unread: 3, seq: 10, userRev: 5))
+        shelf.apply(summary(read: 10, unread: 0, seq: 10, userRev: 6))
+        shelf.apply(summary(read: 7, unread: 3, seq: 10, userRev: 5))
+        #expect(shelf.read.unread == 0)
+        #expect(shelf.read.position == 10)
+        #expect(shelf.read.isExact)
     }
 
     @Test("History 12: nor does one from before this device read, while the server has not confirmed it")
     func delayedAnswerWhilePending() {
-        var state = ReadState(summary(read: 7, unread: 3, mentions: 1, seq: 10, userRev: 5))
-        state.markRead(upTo: 10, n: 10)
-        #expect(state.pendingReadSeq == 10)
-        state.apply(summary(read: 7, unread: 3, mentions: 1, seq: 10, userRev: 5))
-        #expect(state.unread == 0)
-        #expect(state.mentions == 0)
-        #expect(state.readSeq == 10)
+        var shelf = Shelf(summary(read: 7, unread: 3, mentions: 1, seq: 10, userRev: 5))
+        shelf.markRead(upTo: 10)
+        #expect(shelf.read.pendingReadSeq == 10)
+        shelf.apply(summary(read: 7, unread: 3, mentions: 1, seq: 10, userRev: 5))
+        #expect(shelf.read.unread == 0)
+        #expect(shelf.read.mentions == 0)
+        #expect(shelf.read.position == 10)
         // Two more came before the server heard of the reading.
-        state.apply(summary(read: 7, unread: 5, mentions: 2, seq: 12, userRev: 5))
-        #expect(state.unread == 2)
-        #expect(state.mentions == 2)
-        state.apply(summary(read: 10, unread: 2, mentions: 1, seq: 12, userRev: 6))
-        #expect(state.pendingReadSeq == nil)
-        #expect(state.unread == 2)
-        #expect(state.mentions == 1)
+        shelf.apply(message(11))
+        shelf.apply(message(12, mentions: .users([me])))
+        shelf.apply(summary(read: 7, unread: 5, mentions: 2, seq: 12, userRev: 5))
+        #expect(shelf.read.unread == 2)
+        #expect(shelf.read.mentions == 1)
+        shelf.apply(summary(read: 10, unread: 2, mentions: 1, seq: 12, userRev: 6))
+        #expect(shelf.read.pendingReadSeq == nil)
+        #expect(shelf.read.unread == 2)
+        #expect(shelf.read.mentions == 1)
+        #expect(shelf.read.isExact)
     }
 
     @Test("History 13: an own message sent after others counts nothing and reads nothing")
     func ownMessage() {
         // 50 messages and a mention came while Alice was offline; hers commits at 151.
-        var state = ReadState(summary(read: 100, unread: 50, mentions: 1, seq: 150))
-        state.apply(message(151, sender: me), reader: me)
-        #expect(state.unread == 50)
-        #expect(state.mentions == 1)
-        state.apply(message(152), reader: me)
-        #expect(state.unread == 51)
-        state.apply(summary(read: 152, unread: 0, seq: 152, userRev: 1))
-        #expect(state.unread == 0)
+        var shelf = Shelf(summary(read: 100, unread: 50, mentions: 1, seq: 150))
+        shelf.apply(message(151, sender: me))
+        #expect(shelf.read.unread == 50)
+        #expect(shelf.read.mentions == 1)
+        shelf.apply(message(152))
+        #expect(shelf.read.unread == 51)
+        #expect(shelf.read.isExact)
+        shelf.apply(summary(read: 152, unread: 0, seq: 152, userRev: 1))
+        #expect(shelf.read.unread == 0)
     }
 
-    @Test("History 13: an own message that is acknowledged before the others are there counts those")
+    @Test("History 13: an own message that is acknowledged before the others are there counts those, and asks")
     func ownMessageFirst() {
-        var state = ReadState(summary(read: 100, unread: 0, seq: 100))
-        state.apply(message(151, sender: me), reader: me)
-        #expect(state.unread == 50)
-        #expect(state.apply(summary(read: 100, unread: 50, mentions: 1, seq: 151, userRev: 1)) == true)
-        #expect(state.unread == 50)
-        #expect(state.mentions == 1)
+        var shelf = Shelf(summary(read: 100, unread: 0, seq: 100))
+        shelf.apply(message(151, sender: me))
+        #expect(shelf.read.unread == 50)
+        #expect(!shelf.read.isExact)
+        shelf.apply(summary(read: 100, unread: 50, mentions: 1, seq: 151, userRev: 1))
+        #expect(shelf.read.unread == 50)
+        #expect(shelf.read.mentions == 1)
+        #expect(shelf.read.isExact)
+    }
+
+    @Test("What a gap turns out to hold is counted for what it is, before the server has answered")
+    func learnedInAGap() {
+        var shelf = Shelf(summary(read: 100, unread: 0, seq: 100))
+        shelf.apply(message(151, sender: me))
+        #expect(shelf.read.unread == 50)
+        shelf.apply(message(120, sender: me))
+        shelf.apply(message(125))
+        #expect(shelf.read.unread == 49)
+        shelf.apply(message(130, mentions: .users([me])))
+        #expect(shelf.read.unread == 49 && shelf.read.mentions == 1)
+        #expect(!shelf.read.isExact)
     }
 
     @Test("An answer that is behind in places counts what came since")
     func behindInSeq() {
-        var state = ReadState(summary(read: 0, unread: 10, seq: 10))
-        state.apply(message(11), reader: me)
-        state.apply(message(12), reader: me)
-        #expect(state.apply(summary(read: 8, unread: 2, seq: 10, userRev: 1)) == true)
-        #expect(state.unread == 4)
-        #expect(state.computedAt == .init(seq: 12, n: 12, rev: 0, userRev: 1))
+        var shelf = Shelf(summary(read: 0, unread: 10, seq: 10))
+        shelf.apply(message(11))
+        shelf.apply(message(12))
+        shelf.apply(summary(read: 8, unread: 2, seq: 10, userRev: 1))
+        #expect(shelf.read.unread == 4)
+        #expect(shelf.read.countedAt == .init(seq: 12, n: 12, rev: 0, userRev: 1))
+        #expect(shelf.read.isExact)
     }
 
-    @Test("An answer that is behind in changes is dropped, all but how far was read")
+    @Test("An answer that is behind in changes which mattered is not taken, and the server is asked again")
     func behindInRev() {
-        var state = ReadState(summary(read: 3, unread: 6, seq: 10, rev: 4))
-        #expect(state.apply(summary(read: 5, unread: 5, seq: 11, rev: 3)) == false)
-        #expect(state.unread == 6)
-        #expect(state.readSeq == 5)
+        var shelf = Shelf(summary(read: 3, unread: 7, seq: 10), rows: [message(9)])
+        shelf.apply(.message(message(9, "edited", rev: 1)))
+        #expect(shelf.read.unread == 7)
+        var recalled = message(9, nil, rev: 2)
+        recalled.attributes.traits.countsUnread = false
+        shelf.apply(.message(recalled))
+        #expect(shelf.read.unread == 6)
+        #expect(shelf.read.isExact)
+        shelf.apply(summary(read: 5, unread: 5, seq: 10, rev: 1, userRev: 1))
+        #expect(shelf.read.position == 5)
+        #expect(!shelf.read.isExact)
+        shelf.apply(summary(read: 5, unread: 4, seq: 10, rev: 2, userRev: 1))
+        #expect(shelf.read.unread == 4)
+        #expect(shelf.read.isExact)
+    }
+
+    @Test("The recall of a message that was read takes nothing from what is left")
+    func recallOfTheRead() {
+        var shelf = Shelf(summary(read: 0, unread: 10, seq: 10), rows: messages(1...10))
+        shelf.markRead(upTo: 5)
+        #expect(shelf.read.unread == 5)
+        for (rev, seq, left) in [(1, 3, 5), (2, 5, 5), (3, 7, 4)] as [(Int64, Seq, Int64)] {
+            var recalled = message(seq, nil, rev: rev)
+            recalled.attributes.traits.countsUnread = false
+            shelf.apply(.message(recalled))
+            #expect(shelf.read.unread == left)
+        }
+        #expect(shelf.read.isExact)
+    }
+
+    @Test("One that is behind in changes which did not matter is taken")
+    func behindInIdleChanges() {
+        var shelf = Shelf(summary(read: 3, unread: 7, seq: 10), rows: [message(9)])
+        shelf.apply(.message(message(9, "edited", rev: 1)))
+        shelf.apply(summary(read: 5, unread: 5, seq: 10, rev: 0, userRev: 1))
+        #expect(shelf.read.unread == 5)
+        #expect(shelf.read.isExact)
+    }
+
+    @Test("What this device holds is counted anew where an answer can't be used")
+    func countedAnew() {
+        var shelf = Shelf(summary(read: 7, unread: 3, seq: 10), rows: [message(8), message(9), message(10)])
+        var recalled = message(9, nil, rev: 1)
+        recalled.attributes.traits.countsUnread = false
+        shelf.apply(.message(recalled))
+        shelf.apply(summary(read: 8, unread: 2, seq: 10, rev: 0, userRev: 1))
+        #expect(shelf.read.unread == 1)
+        #expect(shelf.read.isExact)
     }
 
     @Test("History 14: a message that does not count may still mention")
     func mentionWithoutCount() {
-        var state = ReadState(summary(read: 9, unread: 0, seq: 9))
-        state.apply(message(10, n: 9, mentions: .users([me])), reader: me)
-        #expect(state.unread == 0)
-        #expect(state.mentions == 1)
+        var shelf = Shelf(summary(read: 9, unread: 0, seq: 9))
+        var quiet = message(10, n: 9, mentions: .users([me]))
+        quiet.attributes.traits.countsUnread = false
+        shelf.apply(quiet)
+        #expect(shelf.read.unread == 0)
+        #expect(shelf.read.mentions == 1)
+        #expect(shelf.read.isExact)
     }
 
     @Test("A message that was read before it came does not count")
     func readAhead() {
-        var state = ReadState(summary(read: 5, unread: 5, seq: 10))
-        state.apply(summary(read: 12, unread: 5, seq: 9, userRev: 0))
-        state.markRead(upTo: 13, n: 13)
-        state.apply(message(13), reader: me)
-        #expect(state.unread == 0)
-        state.apply(message(15), reader: me)
-        #expect(state.unread == 2)
+        var shelf = Shelf(summary(read: 5, unread: 5, seq: 10))
+        shelf.apply(summary(read: 13, unread: 0, seq: 13, userRev: 1))
+        shelf.apply(message(13))
+        #expect(shelf.read.unread == 0)
+        shelf.apply(message(14))
+        #expect(shelf.read.unread == 1)
     }
 
-    @Test("Reading to a place leaves what is above it")
+    @Test("Reading to a place leaves what is above it, as nearly as it can be said, and asks unless all of it is here")
     func partialRead() {
-        var state = ReadState(summary(read: 0, unread: 10, mentions: 4, seq: 10))
-        state.markRead(upTo: 8, n: 8)
-        #expect(state.unread == 2)
-        #expect(state.mentions == 2)
-        state.markRead(upTo: 6, n: 6)
-        #expect(state.readSeq == 8)
-        state.markRead(upTo: 9)
-        #expect(state.unread == 2)
+        var shelf = Shelf(summary(read: 0, unread: 10, mentions: 4, seq: 10), rows: [message(8)])
+        shelf.markRead(upTo: 8)
+        #expect(shelf.read.unread == 2)
+        #expect(shelf.read.mentions == 2)
+        #expect(!shelf.read.isExact)
+        shelf.markRead(upTo: 6)
+        #expect(shelf.read.position == 8)
+        shelf.apply(message(9, sender: me))
+        shelf.apply(message(10))
+        #expect(shelf.read.unread == 1)
+        #expect(shelf.read.mentions == 0)
+        #expect(shelf.read.isExact)
     }
 
-    @Test("A mark as unread comes from the server and goes with the next reading")
-    func markedUnread() {
-        var state = ReadState(summary(read: 10, unread: 0, seq: 10))
-        state.apply(summary(read: 10, unread: 0, seq: 10, userRev: 1, isMarkedUnread: true))
-        #expect(state.isMarkedUnread)
-        state.markRead(upTo: 10)
-        #expect(!state.isMarkedUnread)
-        state.apply(summary(read: 9, unread: 1, seq: 10, userRev: 1, isMarkedUnread: true))
-        #expect(!state.isMarkedUnread)
-        #expect(state.pendingReadSeq == 10)
+    @Test("History 15: a message deleted for me and then recalled is subtracted once")
+    func hiddenThenRecalled() {
+        var shelf = Shelf(summary(read: 0, unread: 3, seq: 3), rows: messages(1...3))
+        shelf.apply(hidden: [2...2])
+        #expect(shelf.read.unread == 2)
+        shelf.apply(summary(read: 0, unread: 2, seq: 3, userRev: 1))
+        shelf.apply(.invisible(rev: 1))
+        #expect(shelf.read.unread == 2)
+        #expect(shelf.read.isExact)
+    }
+
+    @Test("History 12: an answer from before a message was deleted for me does not count it again")
+    func delayedAnswerAfterHiding() {
+        var shelf = Shelf(summary(read: 0, unread: 3, seq: 3, userRev: 5), rows: messages(1...3))
+        shelf.apply(hidden: [2...2])
+        shelf.apply(summary(read: 0, unread: 2, seq: 3, userRev: 6))
+        shelf.apply(summary(read: 0, unread: 3, seq: 3, userRev: 5))
+        #expect(shelf.read.unread == 2)
+        #expect(shelf.read.isExact)
+    }
+
+    @Test("A head from before retention took what was not read brings nothing back")
+    func floor() {
+        var shelf = Shelf(summary(read: 0, unread: 10, seq: 10), rows: messages(1...10))
+        shelf.apply(head: LogHead(epoch: Epoch(rawValue: 7), view: 0, head: 10, firstSeq: 8, n: 10, rev: 0))
+        #expect(shelf.read.unread == 3)
+        #expect(shelf.read.isExact)
+    }
+
+    @Test("A mention that an edit adds below an own message is the server's to count")
+    func lateMention() {
+        var shelf = Shelf(summary(read: 0, unread: 0, seq: 0), rows: [message(1), message(2, sender: me)])
+        shelf.apply(.message(message(1, "@me", rev: 1, mentions: .users([me]))))
+        #expect(!shelf.read.isExact)
+    }
+
+    @Test("A channel that is not heard counts by numbers, since own messages and mentions are told apart from the rest")
+    func channel() {
+        var shelf = Shelf(summary(read: 10, unread: 0, seq: 10))
+        shelf.hearsOwn = true
+        shelf.apply(message(13, sender: me))
+        shelf.apply(message(15, mentions: .users([me])))
+        shelf.apply(head: LogHead(epoch: Epoch(rawValue: 7), view: 0, head: 20, firstSeq: 1, n: 20, rev: 0))
+        #expect(shelf.read.unread == 9)
+        #expect(shelf.read.mentions == 1)
+        #expect(shelf.read.isExact)
+        // A recall there is told by its number alone.
+        shelf.apply(head: LogHead(epoch: Epoch(rawValue: 7), view: 0, head: 20, firstSeq: 1, n: 20, rev: 1))
+        #expect(!shelf.read.isExact)
     }
 
     @Test("History 17: an answer about a dead epoch is dropped")
     func deadEpoch() {
-        var state = ReadState(summary(read: 2, unread: 1, seq: 3, epoch: 8))
-        #expect(state.apply(summary(read: 90, unread: 5, seq: 100, rev: 9, userRev: 9)) == false)
-        #expect(state == ReadState(summary(read: 2, unread: 1, seq: 3, epoch: 8)))
+        var state = ReadState(unknownIn: Epoch(rawValue: 8))
+        state.apply(summary(read: 2, unread: 1, seq: 3, epoch: 8))
+        let known = state
+        state.apply(summary(read: 90, unread: 5, seq: 100, rev: 9, userRev: 9))
+        #expect(known.unread == 1 && state == known)
     }
 
-    @Test("History 17: starting over takes queued reads along")
-    func startOver() {
-        var state = ReadState(summary(read: 0, unread: 10, seq: 10, userRev: 3))
-        state.markRead(upTo: 10)
-        state.startOver(with: summary(read: 2, unread: 1, seq: 3))
-        #expect(state.pendingReadSeq == nil)
-        #expect(state.readSeq == 2)
-        #expect(state.unread == 1)
+    @Test("A read that is refused for good leaves counts that must be asked for")
+    func refusedRead() {
+        var shelf = Shelf(summary(read: 0, unread: 10, seq: 10))
+        shelf.markRead(upTo: 10)
+        #expect(shelf.read.unread == 0)
+        shelf.read.dropPendingRead()
+        #expect(!shelf.read.isExact)
+        shelf.apply(summary(read: 0, unread: 10, seq: 10))
+        #expect(shelf.read.unread == 10)
     }
 
     @Test("A summary is read from a conversation's head")

@@ -184,7 +184,7 @@ extension ModelDevice {
             case .storeHeads(let heads, let cursor): store(heads, cursor, now: now)
             case .release(let events):
                 for event in events {
-                    if case .head(let conversation, let head) = event, disk.logs[conversation] == nil {
+                    if case .head(let conversation, let head, _, _) = event, disk.logs[conversation] == nil {
                         disk.logs[conversation] = LogCopy(adopting: head)
                     }
                     applyAndSync(event.conversation, now: now) { $0.apply(event) }

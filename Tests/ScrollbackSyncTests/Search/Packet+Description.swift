@@ -43,7 +43,7 @@ func brief(_ event: LiveEvent) -> String {
     switch event {
     case .message(let message): "message \(message.conversation) \(brief(message))"
     case .changed(let conversation, let epoch, let change): "change \(conversation) \(brief(change)) in \(epoch)"
-    case .head(let conversation, let head): "head \(conversation) \(brief(head))"
+    case .head(let conversation, let head, _, _): "head \(conversation) \(brief(head))"
     case .hidden(let conversation, let epoch, let places): "hidden \(conversation) \(places) in \(epoch)"
     }
 }

@@ -1,0 +1,131 @@
+package import Foundation
+package import ScrollbackModel
+
+// What an operator is shown of who and what is there.
+
+/// A user, in an operator's list.
+package struct UserEntry: Sendable {
+    package var profile: UserProfile
+    package var state: String
+    /// The ban from the server that holds now.
+    package var ban: Ban?
+
+    package init(profile: UserProfile, state: String, ban: Ban?) {
+        self.profile = profile
+        self.state = state
+        self.ban = ban
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("user", profile.id)
+            writer.field("name", profile.name)
+            writer.field("avatar", profile.avatar)
+            writer.field("metadata", profile.metadata)
+            writer.field("state", state)
+            if let ban {
+                writer.key("ban")
+                ban.write(to: &writer)
+            }
+        }
+    }
+}
+
+/// A conversation, in an operator's list.
+package struct ConversationEntry: Sendable {
+    /// Its absolute name.
+    package var conversation: ConversationID
+    package var name: String?
+    package var isPrivate: Bool
+    package var isFrozen: Bool
+    package var head: Seq
+    package var n: Int64
+    package var createdAt: Date
+    /// When its newest message was sent; absent where none was.
+    package var lastActivity: Date?
+    /// Of the user whose conversations these are.
+    package var membership: Membership?
+
+    /// What somebody has to do with it.
+    package struct Membership: Sendable {
+        /// `member`, `left`, or `reader` for who reads a public channel.
+        package var standing: String
+        package var role: Role
+        package var readSeq: Seq
+
+        package init(standing: String, role: Role, readSeq: Seq) {
+            self.standing = standing
+            self.role = role
+            self.readSeq = readSeq
+        }
+    }
+
+    package init(
+        conversation: ConversationID, name: String?, isPrivate: Bool, isFrozen: Bool, head: Seq, n: Int64,
+        createdAt: Date, lastActivity: Date?, membership: Membership?
+    ) {
+        self.conversation = conversation
+        self.name = name
+        self.isPrivate = isPrivate
+        self.isFrozen = isFrozen
+        self.head = head
+        self.n = n
+        self.createdAt = createdAt
+        self.lastActivity = lastActivity
+        self.membership = membership
+    }
+
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.field("conversation", conversation)
+        writer.field("name", name)
+        if isPrivate { writer.field("private", true) }
+        if isFrozen { writer.field("frozen", true) }
+        writer.field("head", head)
+        writer.field("n", n)
+        writer.field("createdAt", createdAt)
+        writer.field("lastActivity", lastActivity)
+        if let membership {
+            writer.field("standing", membership.standing)
+            writer.field("role", membership.role.rawValue)
+            writer.field("readSeq", membership.readSeq)
+        }
+    }
+}
+
+/// A device's open connection, in an operator's list.
+package struct ConnectionEntry: Sendable {
+    package var user: UserID
+    package var device: String
+    package var since: Date
+    package var lastHeard: Date
+    /// Whether the app is in the foreground.
+    package var isActive: Bool
+    /// How many conversations it hears.
+    package var subscriptions: Int
+    /// How many bytes wait for it to be read.
+    package var queuedBytes: Int
+
+    package init(
+        user: UserID, device: String, since: Date, lastHeard: Date, isActive: Bool, subscriptions: Int, queuedBytes: Int
+    ) {
+        self.user = user
+        self.device = device
+        self.since = since
+        self.lastHeard = lastHeard
+        self.isActive = isActive
+        self.subscriptions = subscriptions
+        self.queuedBytes = queuedBytes
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("user", user)
+            writer.field("device", device)
+            writer.field("since", since)
+            writer.field("lastHeard", lastHeard)
+            writer.field("active", isActive)
+            writer.field("subscriptions", subscriptions)
+            writer.field("queuedBytes", queuedBytes)
+        }
+    }
+}

@@ -1,0 +1,201 @@
+package import ScrollbackModel
+
+extension StateChange {
+    static let names: Set<String> = [
+        "read", "markUnread", "settings", "removeRecent", "addRecent", "stopRoaming",
+    ]
+
+    var name: String {
+        switch self {
+        case .read: "read"
+        case .markUnread: "markUnread"
+        case .settings: "settings"
+        case .removeRecent: "removeRecent"
+        case .addRecent: "addRecent"
+        case .stopRoaming: "stopRoaming"
+        }
+    }
+
+    func writeMembers(to writer: inout JSONWriter) {
+        switch self {
+        case .read(let seq, let epoch, let userRev):
+            LogPlace(seq: seq, epoch: epoch).writeMembers(to: &writer)
+            writer.field("userRev", userRev)
+        case .settings(let isMuted, let isPinned):
+            writer.field("muted", isMuted)
+            writer.field("pinned", isPinned)
+        case .removeRecent(let place, let stopsRoaming):
+            place?.writeMembers(to: &writer)
+            if stopsRoaming { writer.field("stopRoaming", true) }
+        case .stopRoaming(let place): place?.writeMembers(to: &writer)
+        case .markUnread, .addRecent: break
+        }
+    }
+}
+
+extension StateChange {
+    /// As it is kept.
+    package var stored: String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("type", name)
+            writeMembers(to: &writer)
+        }
+        return writer.text
+    }
+
+    package init(stored text: String) throws(ChatError) {
+        var reader = JSONReader(text)
+        var name: String?
+        var fields = StateChangeFields()
+        try reader.object { (member, value) throws(ChatError) in
+            if member == "type" {
+                name = try value.string()
+            } else if try !fields.read(member, &value) {
+                try value.skip()
+            }
+        }
+        self = try fields.change(try name.required("type"))
+    }
+}
+
+/// The members of a change to one's own state as they come, wherever they stand.
+package struct StateChangeFields {
+    private var seq: Seq?
+    private var epoch: Epoch?
+    private var userRev: Int64?
+    private var isMuted: Bool?
+    private var isPinned: Bool?
+    private var stopsRoaming = false
+
+    package init() {}
+
+    /// - Returns: whether it is one of them.
+    package mutating func read(_ name: String, _ value: inout JSONReader) throws(ChatError) -> Bool {
+        switch name {
+        case "seq": seq = try value.integer()
+        case "epoch": epoch = try value.epoch()
+        case "userRev": userRev = try value.null() ? nil : value.integer()
+        case "muted": isMuted = try value.null() ? nil : value.bool()
+        case "pinned": isPinned = try value.null() ? nil : value.bool()
+        case "stopRoaming": stopsRoaming = try value.bool()
+        default: return false
+        }
+        return true
+    }
+
+    package func change(_ name: String) throws(ChatError) -> StateChange {
+        switch name {
+        case "read":
+            return .read(seq: try seq.required("seq"), epoch: try epoch.required("epoch"), userRev: userRev)
+        case "markUnread": return .markUnread
+        case "settings":
+            guard isMuted != nil || isPinned != nil else {
+                throw .invalidParameter("muted", "is missing: give muted, pinned or both")
+            }
+            return .settings(isMuted: isMuted, isPinned: isPinned)
+        case "removeRecent": return .removeRecent(at: try place(), stopsRoaming: stopsRoaming)
+        case "addRecent": return .addRecent
+        case "stopRoaming": return .stopRoaming(at: try place())
+        default: throw ChatError(.unknownOperation, "there is no request \"\(name)\"", parameter: "type")
+        }
+    }
+
+    private func place() throws(ChatError) -> LogPlace? {
+        if seq == nil, epoch == nil { return nil }
+        return LogPlace(seq: try seq.required("seq"), epoch: try epoch.required("epoch"))
+    }
+}
+
+extension LogPlace {
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.field("seq", seq)
+        writer.field("epoch", epoch)
+    }
+}
+
+extension ReadMark {
+    /// The most conversations one request reads.
+    package static let maximum = 500
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("conversation", conversation)
+            place.writeMembers(to: &writer)
+            writer.field("userRev", userRev)
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var conversation: ConversationID?
+        var seq: Seq?
+        var epoch: Epoch?
+        var userRev: Int64?
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "conversation": conversation = try value.conversation()
+            case "seq": seq = try value.integer()
+            case "epoch": epoch = try value.epoch()
+            case "userRev": userRev = try value.null() ? nil : value.integer()
+            default: try value.skip()
+            }
+        }
+        self.init(
+            conversation: try conversation.required("conversation"),
+            place: LogPlace(seq: try seq.required("seq"), epoch: try epoch.required("epoch")), userRev: userRev)
+    }
+
+    package static func list(_ value: inout JSONReader) throws(ChatError) -> [ReadMark] {
+        try value.list("conversations", limit: maximum) { (mark) throws(ChatError) in try ReadMark(from: &mark) }
+    }
+}
+
+extension ReadAnswer {
+    /// The answer to a request that read several conversations.
+    package static func write(_ answers: [ReadAnswer], to writer: inout JSONWriter) {
+        writer.key("reads")
+        writer.array(answers) { $1.write(to: &$0) }
+    }
+
+    package static func list(_ reader: inout JSONReader) throws(ChatError) -> [ReadAnswer] {
+        var answers: [ReadAnswer]?
+        try reader.object { (name, value) throws(ChatError) in
+            guard name == "reads" else { return try value.skip() }
+            answers = try value.list("reads", limit: ReadMark.maximum) { (answer) throws(ChatError) in
+                try ReadAnswer(from: &answer)
+            }
+        }
+        return try answers.required("reads")
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("conversation", conversation)
+            switch result {
+            case .success(let summary): summary.writeMembers(to: &writer)
+            case .failure(let error):
+                writer.key("error")
+                error.writeProblem(to: &writer)
+            }
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var whole = reader
+        var conversation: ConversationID?
+        var error: ChatError?
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "conversation": conversation = try value.conversation()
+            case "error": error = try ChatError(problem: &value)
+            default: try value.skip()
+            }
+        }
+        let id = try conversation.required("conversation")
+        if let error {
+            self.init(conversation: id, result: .failure(error))
+        } else {
+            self.init(conversation: id, result: .success(try ReadSummary(from: &whole)))
+        }
+    }
+}

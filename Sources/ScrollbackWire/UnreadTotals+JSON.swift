@@ -1,0 +1,43 @@
+package import ScrollbackModel
+
+extension UnreadTotals {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("unread", unread)
+            writer.field("mentions", mentions)
+            writer.key("kinds")
+            writer.object { writer in
+                for kind in ConversationKind.allCases where notifying[kind] != nil || muted[kind] != nil {
+                    writer.key(kind.rawValue)
+                    writer.object { writer in
+                        writer.field("notifying", notifying[kind] ?? 0)
+                        writer.field("muted", muted[kind] ?? 0)
+                    }
+                }
+            }
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        self.init()
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "unread": _ = try value.integer()
+            case "mentions": mentions = try value.integer()
+            case "kinds":
+                try value.object { (kind, counts) throws(ChatError) in
+                    // A kind this version does not know is no business of its.
+                    guard let kind = ConversationKind(rawValue: kind) else { return try counts.skip() }
+                    try counts.object { (name, value) throws(ChatError) in
+                        switch name {
+                        case "notifying": notifying[kind] = try value.integer()
+                        case "muted": muted[kind] = try value.integer()
+                        default: try value.skip()
+                        }
+                    }
+                }
+            default: try value.skip()
+            }
+        }
+    }
+}

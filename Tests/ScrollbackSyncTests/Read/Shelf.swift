@@ -1,0 +1,84 @@
+import ScrollbackModel
+import ScrollbackSync
+
+/// A log with its rows and counts in memory, as a device's store keeps them.
+struct Shelf {
+    var log: LogState
+    var rows: [Seq: Message] = [:]
+    var read: ReadState
+    /// Whether own messages and mentions come where nothing else does.
+    var hearsOwn = false
+
+    /// A log of which the newest places, above `known`, are still to be read.
+    init(_ summary: ReadSummary, rows held: [Message] = []) {
+        log = LogState(
+            adopting: LogHead(
+                epoch: summary.epoch, view: 0, head: summary.seq, firstSeq: 1, n: summary.n, rev: summary.rev))
+        read = ReadState(unknownIn: summary.epoch)
+        read.apply(summary)
+        for message in held { apply(message) }
+    }
+
+    mutating func apply(_ message: Message) { carryOut { $0.apply(message: message) } }
+
+    mutating func apply(_ change: LogChange) {
+        let epoch = log.epoch
+        var removed: [SeqRange] = []
+        if case .removed(let places, _) = change { removed = [places] }
+        carryOut(removed: removed, rev: change.rev) { $0.apply(change: change, in: epoch) }
+    }
+
+    mutating func apply(hidden places: [SeqRange]) {
+        let epoch = log.epoch
+        carryOut(removed: places) { $0.apply(hidden: places, in: epoch) }
+    }
+
+    mutating func apply(head: LogHead) {
+        let floor = log.firstSeq
+        carryOut(removed: head.firstSeq > floor ? [floor...head.firstSeq - 1] : []) { $0.apply(head: head) }
+    }
+
+    mutating func apply(_ page: LogPage) { carryOut { $0.apply(page: page) } }
+
+    mutating func apply(_ summary: ReadSummary) {
+        read.apply(summary)
+        follow()
+    }
+
+    mutating func markRead(upTo seq: Seq) {
+        read.markRead(upTo: seq, n: rows[seq]?.n ?? (seq == log.head ? log.n : nil))
+        follow()
+    }
+
+    private mutating func carryOut(
+        removed: [SeqRange] = [], rev: Int64? = nil, _ body: (inout LogState) -> LogEdit
+    ) {
+        let gaps = log.gaps
+        let edit = body(&log)
+        for row in edit.upserts where row.rev > 0 && LogEdit.replaces(row, rows[row.seq]) {
+            let hasOwnAbove = rows.values.contains { $0.sender == me && $0.seq > row.seq }
+            let hasGapAbove = log.gaps.ranges.contains { $0.upperBound > row.seq }
+            read.changed(row, replacing: rows[row.seq], reader: me, mayHavePassed: hasOwnAbove || hasGapAbove)
+        }
+        for places in removed { read.erased(places, rev: rev) }
+        for row in edit.upserts where gaps.contains(row.seq) { read.learned(row, reader: me) }
+        edit.carryOut(on: &rows)
+        follow()
+    }
+
+    private mutating func follow() {
+        let (log, rows) = (log, rows)
+        read.follow(log, hearsOwn: hearsOwn) { places in
+            var counted = ReadState.Counted(isWhole: !log.gaps.intersects(places))
+            for row in rows.values where places.contains(row.seq) {
+                if row.sender == me {
+                    counted.own += row.countsUnread ? 1 : 0
+                } else {
+                    counted.unread += row.countsUnread ? 1 : 0
+                    counted.mentions += row.attributes.mentions?.includes(me) == true ? 1 : 0
+                }
+            }
+            return counted
+        }
+    }
+}
