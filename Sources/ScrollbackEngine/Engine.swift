@@ -21,6 +21,10 @@ package final class Engine: Sendable {
     private let hasOwnFilter: Bool
     let webhooks: (any WebhookTransport)?
     let turnstile = Turnstile()
+    let presenceBoard = PresenceBoard()
+    /// Who was erased, whatever becomes of the store.
+    package let erasures: any ErasureRegister
+    let erasing: Erasing
     package let deliveries: Deliveries
     /// How many messages that nobody could see were removed since the start.
     package let removedMessages = Atomic<Int>(0)
@@ -38,17 +42,26 @@ package final class Engine: Sendable {
     ///   - index: finds words; without one every message is read for every search.
     ///   - media: where the bytes of files lie.
     ///   - filter: looks at what is said in place of the built-in one.
+    ///   - erasures: remembers who was erased, where restoring a backup does not reach.
     ///   - webhooks: reaches the operator's own program; without one nobody is asked or told.
     package init(
         store: any MessageStore, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
         execution: Log.Execution = .thread,
         limits: Limits = .standard,
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil,
-        webhooks: (any WebhookTransport)? = nil, clock: @escaping @Sendable () -> Date = { Date() },
+        webhooks: (any WebhookTransport)? = nil, erasures: any ErasureRegister = MemoryErasureRegister(),
+        clock: @escaping @Sendable () -> Date = { Date() },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         let hub = Hub(clock: clock)
-        let (settings, waiting) = try store.read { (try Self.storedSettings($0), try $0.deliveryCount()) }
+        let (settings, waiting, erasing) = try store.read { store in
+            (
+                try Self.storedSettings(store), try store.deliveryCount(),
+                Set(try store.openErasures(limit: .max).map(\.user))
+            )
+        }
+        self.erasures = erasures
+        self.erasing = Erasing(erasing)
         deliveries = Deliveries(waiting: Int(waiting))
         let current = SharedSettings(settings)
         self.current = current
@@ -63,8 +76,7 @@ package final class Engine: Sendable {
         self.permissions = permissions
         self.clock = clock
         log = try Log(
-            store: store, execution: execution, mediaLimits: { current.value.withLock { $0.mediaLimits } },
-            clock: clock,
+            store: store, execution: execution, settings: { current.value.withLock { $0 } }, clock: clock,
             publish: { [index] events, commit in
                 hub.publish(events)
                 let changed = Set(events.compactMap(\.changedConversation))
@@ -89,6 +101,7 @@ package final class Engine: Sendable {
     }
 
     func access(to id: ConversationID, for caller: Caller, in store: any StoreReader) throws -> Access {
-        try Access(to: id, for: caller, in: store, permissions: permissions, generation: self.store.generation)
+        try Access(
+            to: id, for: caller, in: store, permissions: permissions, generation: self.store.generation, now: clock())
     }
 }

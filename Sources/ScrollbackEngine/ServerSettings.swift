@@ -15,8 +15,13 @@ package struct ServerSettings: Hashable, Sendable {
     package var allowsHistoryDelete: Bool
     /// Whether a message that was recalled or deleted is taken off the unread counts of who has not read it.
     package var recallLowersUnread: Bool
+    /// How many days of what a device missed are replayed when it comes back, in conversations that replay; what is older
+    /// it reads when somebody looks there.
+    package var replayDays = 7
     /// What may be said, who is asked and told of it, and how much of it a room streams.
     package var manners: MannersSettings
+    /// What people are told of each other.
+    package var people = PeopleSettings()
 
     /// The most bytes of a GIF, and of any other file.
     package var mediaLimits = MediaLimits(gifBytes: 2 << 20, fileBytes: 100 << 20)
@@ -47,6 +52,7 @@ package struct ServerSettings: Hashable, Sendable {
                 "countWindowDays", "must be in 1...\(RetentionPolicy.maximumDays), or null",
                 limit: RetentionPolicy.maximumDays)
         }
+        try Self.check(replayDays, "replayDays", in: 0...RetentionPolicy.maximumDays)
         try Self.check(mediaLimits.gifBytes, "gifBytes", in: 1...Self.largestFile)
         try Self.check(mediaLimits.fileBytes, "fileBytes", in: 1...Self.largestFile)
         try Self.check(thumbnailBytes, "thumbnailBytes", in: 1...1 << 20)
@@ -74,12 +80,14 @@ package struct ServerSettings: Hashable, Sendable {
         writer.field("allowsHistory", allowsHistory)
         writer.field("allowsHistoryDelete", allowsHistoryDelete)
         writer.field("recallLowersUnread", recallLowersUnread)
+        writer.field("replayDays", replayDays)
         writer.field("gifBytes", mediaLimits.gifBytes)
         writer.field("fileBytes", mediaLimits.fileBytes)
         writer.field("thumbnailBytes", thumbnailBytes)
         writer.field("openUploads", openUploads)
         writer.key("mediaRetentionDays")
         mediaRetention.write(to: &writer)
+        people.writeMembers(to: &writer)
         manners.writeMembers(to: &writer, withSecrets: withSecrets)
     }
 
@@ -93,12 +101,15 @@ package struct ServerSettings: Hashable, Sendable {
         case "allowsHistory": allowsHistory = try value.bool()
         case "allowsHistoryDelete": allowsHistoryDelete = try value.bool()
         case "recallLowersUnread": recallLowersUnread = try value.bool()
+        case "replayDays": replayDays = try value.number("replayDays")
         case "gifBytes": mediaLimits.gifBytes = try value.number("gifBytes")
         case "fileBytes": mediaLimits.fileBytes = try value.number("fileBytes")
         case "thumbnailBytes": thumbnailBytes = try value.number("thumbnailBytes")
         case "openUploads": openUploads = try value.number("openUploads")
         case "mediaRetentionDays": mediaRetention = try RetentionPolicy(from: &value, "mediaRetentionDays")
-        default: return try manners.read(name, &value)
+        default:
+            if try people.read(name, &value) { return true }
+            return try manners.read(name, &value)
         }
         return true
     }

@@ -13,21 +13,12 @@ package struct PictureScaler: Sendable {
         self.limits = limits
     }
 
-    /// A smaller copy of a JPEG, PNG or WebP picture, and where the system can, of others.
+    /// The picture of a message and its thumbnail, from one decode.
     ///
-    /// - Parameters:
-    ///   - longestSide: of the copy; a picture is never made larger than it is.
-    ///   - quality: of the JPEG, from 0 to 1.
+    /// It takes JPEG, PNG and WebP, and where the system can, HEIC and AVIF. A picture is never made larger than it is.
+    ///
     /// - Throws: `.moving` for what would stop moving, which is best sent as it is, and `.noDecoder` for what this
     ///   system can't read.
-    package func scaled(
-        _ file: Data, longestSide: Int, quality: Double
-    ) throws(PictureError) -> ScaledPicture {
-        let file = try checked(file)
-        return try ScaledPicture(Raster(file, longestSide: longestSide), quality, profileOf: file)
-    }
-
-    /// The picture of a message and its thumbnail, from one decode.
     package func messagePictures(
         _ file: Data, sizes: MessagePictures.Sizes = .init()
     ) throws(PictureError) -> MessagePictures {

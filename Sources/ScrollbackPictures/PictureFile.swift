@@ -26,16 +26,19 @@ package struct PictureFile: Sendable {
     }
 
     /// The same picture, not decoded, without what its pixels don't need: where, when, with what and by whom it was
-    /// taken, previews, comments, and whatever follows its end.
+    /// taken, comments, previews in segments and chunks of their own, and whatever follows its end.
     ///
-    /// What decides how it looks stays: colour profile, orientation, animation.
+    /// What decides how it looks stays: colour profile, orientation, animation. So does a preview that a HEIC or AVIF file has
+    /// among its pictures: it shows what the picture shows, and says nothing more.
+    ///
+    /// - Throws: `.moving` for a GIF, which is sent as it is.
     package func cleaned() throws(PictureError) -> Data {
         guard header.isComplete else { throw .corrupt }
         let bytes = Bytes(data)
         return switch header.type {
         case .jpeg: try JPEG.cleaned(bytes, header)
         case .png: try PNG.cleaned(bytes, header)
-        case .gif: try GIF.cleaned(bytes)
+        case .gif: throw .moving
         case .webp: try WebP.cleaned(bytes, header)
         case .heic, .avif: try HEIF.cleaned(bytes, header)
         }

@@ -11,8 +11,6 @@ package struct PictureHeader: Hashable, Sendable {
     package var height = 0
     /// How it is turned to be upright, 1 to 8 as in Exif; 1 when the file says nothing that makes sense.
     package var orientation = 1
-    /// Whether some of it may be see-through.
-    package var hasAlpha = false
     /// More than 1 when it moves; the frames of a HEIF sequence are not counted, it has 2.
     package var frames = 1
     /// The ICC profile of its colours, or nothing.

@@ -50,6 +50,19 @@ class SQLiteReader: StoreReader {
         try connection.all(.memberships, bind: { $0.add(user.text) }, row: { try $0.member() })
     }
 
+    func involvements(of user: UserID) throws -> [InvolvementRow] {
+        try connection.all(.involvements, bind: { $0.add(user.text) }, row: { try $0.involvement() })
+    }
+
+    func channelInvolvements(of user: UserID, in community: Identifier) throws -> [InvolvementRow] {
+        try connection.all(
+            .channelInvolvements,
+            bind: {
+                $0.add(user.text)
+                $0.add(community.text)
+            }, row: { try $0.involvement() })
+    }
+
     func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow] {
         try connection.all(
             .spans,

@@ -4,7 +4,7 @@ import StoreFiles
 
 extension SQLiteStore {
     /// The newest schema this version knows.
-    static let schemaVersion = 4
+    static let schemaVersion = 7
 
     /// Brings a file up to date, one numbered migration after the other, each in a transaction of its own.
     ///
@@ -15,6 +15,9 @@ extension SQLiteStore {
         migrator.registerMigration("2", migrate: createMediaTables)
         migrator.registerMigration("3", migrate: createManners)
         migrator.registerMigration("4", migrate: markManners)
+        migrator.registerMigration("5", migrate: extendRecents)
+        migrator.registerMigration("6", migrate: createPeople)
+        migrator.registerMigration("7", migrate: createOperator)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(

@@ -151,7 +151,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     func erase(_ conversation: Int64) throws {
         for part: Query in [
             .eraseMessages, .eraseMentions, .eraseSpans, .eraseBits, .eraseVoids, .eraseRetired, .eraseChanges,
-            .eraseActions, .eraseReaders, .eraseMembers, .eraseMutes,
+            .eraseActions, .eraseReaders, .eraseMembers, .eraseMutes, .eraseReceipts, .eraseInvitations, .eraseBans,
         ] {
             try connection.run(part, bind: { $0.add(conversation) })
         }

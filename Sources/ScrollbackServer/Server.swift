@@ -52,9 +52,15 @@ package struct Server: Sendable {
         diskThreads.start()
         engine = try Engine(
             store: store, index: search, media: try DiskMediaStore(in: options.directory, threads: diskThreads),
-            webhooks: webhooks, observe: { metrics.record($0) })
+            webhooks: webhooks, erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
         tokens = try await TokenService(directory: options.directory)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
+        // A store from before has them still: nobody is let in under their names again.
+        let erased = try await engine.eraseAgain()
+        if erased > 0 {
+            logger.notice(
+                "users that were erased are in the store again: it is from before", metadata: ["users": "\(erased)"])
+        }
         if options.makesDemo {
             var demo = DemoCommunity(engine: engine, now: Date())
             try await demo.make()
@@ -99,6 +105,7 @@ package struct Server: Sendable {
                 tidy,
                 Indexing(search: search, logger: logger),
                 Telling(engine: engine),
+                ErasingUsers(engine: engine, logger: logger),
                 application,
                 Drain(sockets: sockets, engine: engine, readiness: readiness),
             ],
@@ -112,6 +119,7 @@ package struct Server: Sendable {
                 .invalidParameter, "can't listen on \(options.host):\(options.port): \(reason)", parameter: "port",
                 cause: error)
         }
+        engine.tellAllLeft()
         engine.log.close()
         await webhooks.shutdown()
         try await threads.shutdownGracefully()
@@ -134,6 +142,7 @@ private struct Housekeeping: Service {
             while true {
                 try await Task.sleep(for: .milliseconds(200))
                 engine.hub.announceMovedChannels()
+                engine.tellWhoLeft()
                 turn += 1
                 guard turn % 10 == 0 else { continue }
                 certificates?.reloadIfChanged(logger: logger)

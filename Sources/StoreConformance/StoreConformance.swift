@@ -28,7 +28,8 @@ package struct StoreConformance: Sendable {
     }
 
     package static let cases: [Case] =
-        conversations + people + readState + messages + pages + changes + media + manners + transactions
+        conversations + people + readState + messages + pages + changes + media + manners + receiptsAndInvitations
+        + operations + transactions
         + concurrency
 
     private let readsDuringWrites: Bool

@@ -19,13 +19,14 @@ final class World: Sendable {
     init(
         store: (any MessageStore)? = nil, index: any MessageIndex = ScanningIndex(),
         execution: Log.Execution = .inline, permissions: Permissions = .standard,
-        filter: (any ContentFilter)? = nil, webhooks: (any WebhookTransport)? = nil
+        filter: (any ContentFilter)? = nil, webhooks: (any WebhookTransport)? = nil,
+        erasures: any ErasureRegister = MemoryErasureRegister()
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
         self.store = store
         engine = try Engine(
             store: store, index: index, execution: execution, permissions: permissions,
-            filter: filter, webhooks: webhooks, clock: { [clock] in clock.now })
+            filter: filter, webhooks: webhooks, erasures: erasures, clock: { [clock] in clock.now })
     }
 
     // MARK: Writing
@@ -176,15 +177,18 @@ final class World: Sendable {
 
     @discardableResult
     func importHistory(
-        _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller = admin
+        _ messages: [ImportedMessage], into id: ConversationID, countsUnread: Bool = false, by caller: Caller = admin
     ) throws -> ImportReport {
-        try done { engine.importHistory(messages, into: id, by: caller, completion: $0) }
+        try done { engine.importHistory(messages, into: id, countsUnread: countsUnread, by: caller, completion: $0) }
     }
 
-    func said(_ text: String, by sender: UserID, at date: Date, id: MessageID? = nil, mentions: Mentions? = nil)
-        -> ImportedMessage
-    {
-        ImportedMessage(sender: sender, sentAt: date, submission: submission(text, id: id, mentions: mentions))
+    func said(
+        _ text: String, by sender: UserID, at date: Date, id: MessageID? = nil, type: MessageType = .text,
+        mentions: Mentions? = nil, countsUnread: Bool = true
+    ) -> ImportedMessage {
+        ImportedMessage(
+            sender: sender, sentAt: date,
+            submission: submission(text, id: id, type: type, mentions: mentions, countsUnread: countsUnread))
     }
 
     /// Any change, as a job of the log.

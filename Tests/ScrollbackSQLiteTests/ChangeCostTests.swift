@@ -143,6 +143,27 @@ import Testing
         #expect(store.moved <= moved + 1)
     }
 
+    @Test func `Sending asks for no ban where nobody was banned, and for no other user's state`() throws {
+        let room = ConversationID.room("lobby")
+        let _: Bool = try done {
+            engine.putConversation(room, ConversationSettings(), by: admin, completion: $0)
+        }
+        var number: UInt64 = 0
+        func send() throws -> Int {
+            try steps {
+                number += 1
+                let submission = Submission(id: MessageID(high: 3, low: number), content: .text("hello"))
+                let _: SendResult = try done { engine.send(submission, to: room, by: alice, completion: $0) }
+            }
+        }
+        let _: Void = try done { engine.ban("bob", from: group, by: admin, completion: $0) }
+        let _: Void = try done { engine.ban("carol", by: admin, completion: $0) }
+        for _ in 0..<2 { _ = try send() }
+        let plain = try send()
+        let _: Void = try done { engine.ban("bob", from: room, by: admin, completion: $0) }
+        #expect(try send() > plain + 5, "a ban was looked for before")
+    }
+
     @Test func `Sending asks for no mute and no block where there are none`() throws {
         let direct = ConversationID.direct(between: "alice", and: "bob")
         var number: UInt64 = 0

@@ -84,7 +84,7 @@ import Testing
         try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('12')") }
         try queue.close()
         let error = #expect(throws: ChatError.self) { try SQLiteStore(directory: folder.url) }
-        #expect(error?.message.contains("has schema 12, and this version of the server knows schemas up to 4") == true)
+        #expect(error?.message.contains("has schema 12, and this version of the server knows schemas up to 7") == true)
     }
 
     @Test func `A file of schema 3 is brought up to date, and its mutes and blocks hold`() throws {
@@ -120,6 +120,48 @@ import Testing
         #expect(try row(.group("free"))?.hasMutes == false)
         let blocks = try direct.map { try row($0)?.blocks }
         #expect(blocks == [[], .byFirst, .bySecond, [], [.byFirst, .bySecond], []])
+    }
+
+    @Test func `A store of schema 4 learns who wrote where they are no member`() throws {
+        let old = try SQLiteStore(directory: folder.url)
+        try old.write { store, _ in
+            for id in [ConversationID.room("lobby"), .group("g")] {
+                var row = ConversationRow(id: id, salt: 1, createdAt: Date())
+                try store.put(&row)
+                try store.put(MemberRow(conversation: row.number, user: "alice", standing: .left))
+                for (seq, sender) in [(1, "alice"), (2, "bob"), (3, "bob")] as [(Seq, UserID)] {
+                    try store.insert(
+                        MessageRow(
+                            seq: seq, n: seq, timetoken: Timetoken(rawValue: UInt64(seq)),
+                            id: MessageID(high: UInt64(row.number), low: UInt64(seq)), sender: sender, type: .text,
+                            content: RawJSON(known: "{}"), attributes: .init(), digest: 0), in: row.number)
+                }
+            }
+            try store.put(UserRow(profile: UserProfile(id: "alice"), rev: 3))
+        }
+        try old.close()
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { database in
+            try database.execute(
+                sql: """
+                    DROP TABLE ban; DROP TABLE report; DROP TABLE erasure; DROP TABLE guest;
+                    DROP INDEX media_owner; DROP INDEX user_state;
+                    ALTER TABLE user DROP COLUMN state; ALTER TABLE user DROP COLUMN isBanned;
+                    ALTER TABLE conversation DROP COLUMN marks;
+                    DELETE FROM grdb_migrations WHERE identifier = '7';
+                    """)
+        }
+        try queue.close()
+        let new = try SQLiteStore(directory: folder.url)
+        let (guests, members, alice) = try new.read { store in
+            (
+                try store.guestbook(of: "bob", after: 0, limit: 9),
+                try store.guestbook(of: "alice", after: 0, limit: 9),
+                try store.user("alice")
+            )
+        }
+        #expect(guests == [1, 2] && members == [])
+        #expect(alice == UserRow(profile: UserProfile(id: "alice"), rev: 3))
     }
 
     @Test func `The file of a store that was closed has everything, without the log beside it`() throws {

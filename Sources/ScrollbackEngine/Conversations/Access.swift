@@ -1,3 +1,4 @@
+package import Foundation
 package import ScrollbackModel
 
 /// Who asks.
@@ -29,21 +30,26 @@ package struct Access {
     package let baseN: Int64
     /// The newest place when they joined last: what lies at or below it was never unread for them.
     package let joinSeq: Seq
+    /// Their own change counter when they last changed something here, or in the community that makes them a member.
+    let userRev: Int64
+    /// Whether anything was said since they joined last, be it gone by now.
+    private let isActiveSinceJoin: Bool
     /// Every message above this place is theirs to see, as long as nothing more is taken from them.
     package let seesAllAbove: Seq
 
-    /// - Throws: `unknown-conversation` when it does not exist or the reader may not see it: the two do not differ.
+    /// - Throws: `unknown-conversation` when it does not exist or the reader may not see it: the two do not differ. `banned`
+    ///   for who was put out of what anyone may read.
     package init(
         to id: ConversationID, for caller: Caller, in store: any StoreReader, permissions: Permissions,
-        generation: UInt64
+        generation: UInt64, now: Date
     ) throws {
         guard let row = try store.conversation(id), !row.isDeleted else { throw Access.unknown(id) }
-        try self.init(to: row, for: caller, in: store, permissions: permissions, generation: generation)
+        try self.init(to: row, for: caller, in: store, permissions: permissions, generation: generation, now: now)
     }
 
     package init(
         to row: ConversationRow, for caller: Caller, in store: any StoreReader, permissions: Permissions,
-        generation: UInt64
+        generation: UInt64, now: Date
     ) throws {
         let standing = try Standing(of: caller.user, in: row, store)
         let required = permissions[.read, row.id.kind]
@@ -53,6 +59,10 @@ package struct Access {
             required.isMet(by: standing.role, isAdmin: caller.isAdmin)
                 || required == .member && standing.hasBeenMember
         else { throw Access.unknown(row.id) }
+        // Where anyone may read, nobody is put out by losing a membership. Who was put out elsewhere keeps their part.
+        if required == .anyone, !caller.isAdmin {
+            try store.checkIsNotBanned(caller.user, from: [row], now: now)
+        }
 
         reader = caller.user
         conversation = row
@@ -92,10 +102,17 @@ package struct Access {
             firstSeq: self.visible.lowest ?? head + 1, n: headN, rev: row.rev)
         let joined = try standing.join(in: row, store)
         joinSeq = joined.seq
+        userRev = max(standing.row?.userRev ?? 0, standing.communityRev)
+        isActiveSinceJoin = standing.joinTime.map { row.head > 0 && row.timetoken > $0 } ?? (row.head > joined.seq)
         let seesAll = seesWithoutStanding || row.visibility == .everything
         let joinedAt = seesAll ? 0 : isFollowing ? standing.spans.first { $0.upper == nil }?.lower ?? 0 : .max
         seesAllAbove = max(joinedAt, takenThrough)
         baseN = max(row.floorN, joined.n, member?.readN ?? 0, member?.clearN ?? 0)
+    }
+
+    /// When the conversation was last active, where a member sees nothing of it any more: cleared, deleted, gone.
+    var goneTime: Timetoken? {
+        visible.isEmpty && role != nil && isActiveSinceJoin ? conversation.activeAt : nil
     }
 
     /// Where a mute or a freeze keeps from writing here: the conversation, and a channel's community.
@@ -112,9 +129,13 @@ package struct Access {
 }
 
 extension StoreReader {
-    /// The place above which somebody who is written down as a member sees every message.
+    /// The place above which somebody who is written down as a member sees every message; of a community itself the time after
+    /// which they see all that is said in its channels.
     func seesAllAbove(_ member: MemberRow, in row: ConversationRow) throws -> Seq {
-        let joinedAt = row.visibility == .everything || row.id.isCommunityItself ? 0 : member.joinSeq
+        if row.id.isCommunityItself {
+            return try spans(of: member.user, in: row.number).last { $0.left == nil }?.joined ?? .max
+        }
+        let joinedAt = row.visibility == .everything ? 0 : member.joinSeq
         let hidden = member.hasVoids ? try voids(of: member.user, in: row.number).last?.places.upperBound ?? 0 : 0
         return max(joinedAt, member.clearSeq, hidden)
     }
@@ -136,6 +157,10 @@ private struct Standing {
     /// Whether they are a member by the community's list: then their own row here keeps a read position only.
     var isByCommunity = false
     var spans: [Span] = []
+    /// The community member's change counter.
+    var communityRev: Int64 = 0
+    /// When they joined last, where that is written as a time.
+    var joinTime: Timetoken?
     /// The community member's own part of the view number.
     var communityView: Int64 = 0
 
@@ -158,6 +183,7 @@ private struct Standing {
         let outer = try store.member(user, of: community.number)
         let isOuterMember = outer?.standing == .member
         communityView = outer?.view ?? 0
+        communityRev = outer?.userRev ?? 0
         if conversation.isPrivate {
             isMember = isOuterMember && row?.standing == .member
             role = isMember ? max(row?.role ?? .member, outer?.role ?? .member) : nil
@@ -166,7 +192,9 @@ private struct Standing {
             isByCommunity = true
             isMember = isOuterMember
             role = isMember ? outer?.role : nil
-            spans = try store.spans(of: user, in: community.number).map { span in
+            let times = try store.spans(of: user, in: community.number)
+            joinTime = (times.first { $0.left == nil } ?? times.last).map { Timetoken(span: $0.joined) }
+            spans = try times.map { span in
                 Span(
                     lower: try store.place(atOrBefore: Timetoken(span: span.joined), in: conversation),
                     upper: try span.left.map { try store.place(atOrBefore: Timetoken(span: $0), in: conversation) })

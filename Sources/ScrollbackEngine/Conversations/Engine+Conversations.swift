@@ -1,5 +1,6 @@
 import Foundation
 package import ScrollbackModel
+package import ScrollbackWire
 
 extension Engine {
     package typealias Completion<Answer> = @Sendable (Result<Answer, ChatError>) -> Void
@@ -44,9 +45,38 @@ extension Engine {
                 if role != nil || mute == nil {
                     isNew = try $0.putMember(user, role: role, of: id, by: caller, permissions: permissions)
                 }
-                if let mute { try $0.putMute(mute, of: user, in: id) }
+                if let mute { try $0.putMute(mute, of: user, in: id, by: caller) }
                 return isNew
             }, completion: completion)
+    }
+
+    /// Changes something of the caller's own.
+    ///
+    /// Completes with their state and their counts after it.
+    package func change(
+        _ id: ConversationID, _ change: StateChange, by caller: Caller, completion: @escaping Completion<ReadSummary>
+    ) {
+        let id = id.log.absolute(for: caller.user)
+        log.submit(
+            { [permissions] in try $0.change(id, change, by: caller, permissions: permissions) },
+            completion: completion)
+    }
+
+    /// Moves the caller's read position up, and ends whatever mark there is.
+    ///
+    /// Completes with their counts there.
+    package func read(
+        _ id: ConversationID, seq: Seq, epoch: Epoch, by caller: Caller, completion: @escaping Completion<ReadSummary>
+    ) {
+        change(id, .read(seq: seq, epoch: epoch, userRev: nil), by: caller, completion: completion)
+    }
+
+    /// Moves the caller's read positions up in several conversations, as one change.
+    ///
+    /// Completes with an answer for each.
+    package func read(_ marks: [ReadMark], by caller: Caller, completion: @escaping Completion<[ReadAnswer]>) {
+        log.submit(
+            { [permissions] in try $0.read(marks, by: caller, permissions: permissions) }, completion: completion)
     }
 
     package func removeMember(
@@ -83,6 +113,26 @@ extension Engine {
         }
     }
 
+    /// The heads of conversations the caller may see; of others nothing comes.
+    package func heads(of ids: [ConversationID], by caller: Caller) throws -> [ConversationHead] {
+        try store.read { store in
+            try ids.compactMap { id in
+                guard let row = try store.conversation(id.log.absolute(for: caller.user)), !row.isDeleted else {
+                    return nil
+                }
+                return try visibleHead(of: row, for: caller, in: store)
+            }
+        }
+    }
+
+    /// As ``members(of:after:limit:by:)``, with where the next page begins.
+    package func memberList(
+        of id: ConversationID, after: UserID?, limit: Int, by caller: Caller
+    ) throws -> MemberList {
+        let members = try members(of: id, after: after, limit: limit, by: caller)
+        return MemberList(members: members, cursor: members.count == limit ? members.last?.id : nil)
+    }
+
     /// A conversation's head and the caller's state in it.
     package func head(of id: ConversationID, by caller: Caller) throws -> ConversationHead {
         let id = id.absolute(for: caller.user)
@@ -114,7 +164,8 @@ extension Engine {
         do {
             return try head(
                 of: Access(
-                    to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation),
+                    to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation,
+                    now: clock()),
                 for: caller.user, in: store)
         } catch let error as ChatError where error.code == .unknownConversation {
             return nil
@@ -123,21 +174,33 @@ extension Engine {
 
     func head(of access: Access, for user: UserID, in store: any StoreReader) throws -> ConversationHead {
         let row = access.conversation
-        let unread = try Unread(of: user, access, in: store)
-        let last = try lastMessage(of: access, in: store)?
-            .message(in: row.id.relative(to: user), epoch: access.state.epoch)
+        let name = row.id.relative(to: user)
+        let summary = try access.summary(for: user, in: store)
+        var last = try lastMessage(of: access, in: store)
+        var recentTime = last?.timetoken ?? access.goneTime
+        if let member = access.member, member.roamSeq > 0, last?.seq ?? access.state.head <= member.roamSeq {
+            // It does not roam: devices that have it show it, others hear of nothing but what is to be read.
+            last = nil
+            let isToRead = summary.unread > 0 || summary.mentions > 0 || summary.isMarkedUnread
+            if !isToRead, !summary.isPinned { recentTime = nil }
+        }
         return ConversationHead(
-            conversation: row.id.relative(to: user), name: row.name, avatar: row.avatar, state: access.state,
-            unread: unread.messages, mentions: unread.mentions, readSeq: access.readPosition,
-            lastMessage: last, isMuted: access.member?.isMuted ?? false, isPinned: access.member?.isPinned ?? false,
-            isMarkedUnread: access.member?.isMarkedUnread ?? false, isMember: access.role != nil,
-            userRev: access.member?.userRev ?? 0, isFrozen: access.places.contains(where: \.isFrozen),
-            mute: try mute(of: user, in: access.places, store))
+            conversation: name, name: row.name, avatar: row.avatar, state: access.state, unread: summary.unread,
+            mentions: summary.mentions, readSeq: summary.readSeq,
+            lastMessage: last?.message(in: name, epoch: access.state.epoch), isMuted: summary.isMuted,
+            isPinned: summary.isPinned, isMarkedUnread: summary.isMarkedUnread, removedSeq: summary.removedSeq,
+            roamSeq: access.member?.roamSeq ?? 0, recentTime: row.id.kind.traits.hasRecents ? recentTime : nil,
+            isMember: access.role != nil,
+            moved: row.moved, userRev: summary.userRev, isFrozen: access.places.contains(where: \.isFrozen),
+            mute: try mute(of: user, in: access.places, store),
+            peerReadSeq: try peerReadSeq(of: access, for: user, in: store))
     }
 
     /// The newest message they see that the list of recents does not pass over, or the newest where there is none near.
     private func lastMessage(of access: Access, in store: any StoreReader) throws -> MessageRow? {
         let number = access.conversation.number
+        let recent = access.conversation.recentSeq
+        if recent > 0, access.visible.contains(recent) { return try store.message(at: recent, in: number) }
         guard let highest = access.visible.highest, let newest = try store.message(atOrBelow: highest, in: number),
             access.visible.contains(newest.seq)
         else { return nil }

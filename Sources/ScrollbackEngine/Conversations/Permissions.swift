@@ -23,10 +23,14 @@ package enum Action: String, CaseIterable, Sendable {
     case listMembers
     /// Put somebody in.
     case addMember
+    /// Let somebody join by themselves.
+    case invite
     /// Put somebody else out.
     case removeMember
     /// Keep somebody from writing.
     case mute
+    /// Put somebody out and keep them out.
+    case ban
     case leave
     case changeRole
     case changeSettings
@@ -91,10 +95,12 @@ package struct Permissions: Hashable, Sendable {
         .act: [.direct: .member, .group: .member, .community: .member, .room: .anyone, .system: .member],
         .listMembers: [.direct: .member, .group: .member, .community: .member, .room: .nobody, .system: .member],
         .addMember: [.direct: .nobody, .group: .moderator, .community: .moderator, .room: .nobody, .system: .nobody],
+        .invite: [.direct: .nobody, .group: .moderator, .community: .moderator, .room: .nobody, .system: .nobody],
         .removeMember: [
             .direct: .nobody, .group: .moderator, .community: .moderator, .room: .nobody, .system: .nobody,
         ],
         .mute: [.direct: .nobody, .group: .moderator, .community: .moderator, .room: .admin, .system: .nobody],
+        .ban: [.direct: .nobody, .group: .moderator, .community: .moderator, .room: .admin, .system: .nobody],
         .leave: [.direct: .nobody, .group: .member, .community: .member, .room: .nobody, .system: .nobody],
         .changeRole: [.direct: .nobody, .group: .owner, .community: .owner, .room: .nobody, .system: .nobody],
         .changeSettings: [.direct: .nobody, .group: .owner, .community: .owner, .room: .admin, .system: .nobody],

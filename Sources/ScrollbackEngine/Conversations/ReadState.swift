@@ -67,54 +67,8 @@ extension Access {
         let unread = try Unread(of: user, self, in: store)
         return ReadSummary(
             epoch: state.epoch, readSeq: readPosition, unread: unread.messages, mentions: unread.mentions,
-            isMarkedUnread: member?.isMarkedUnread ?? false, seq: state.head, n: state.n, rev: state.rev,
-            userRev: member?.userRev ?? 0)
-    }
-}
-
-extension Transaction {
-    /// Moves a read position up; one that lies higher already stays.
-    package func read(
-        _ id: ConversationID, seq: Seq, epoch: Epoch, by caller: Caller, permissions: Permissions
-    ) throws -> ReadSummary {
-        // The rows of this batch must be where the access reads them.
-        try flush()
-        let user = caller.user
-        let access = try Access(to: id, for: caller, in: store, permissions: permissions, generation: generation)
-        let row = access.conversation
-        guard row.id.kind.traits.hasRecents else {
-            throw ChatError.invalidParameter("conversation", "\(row.id.kind.rawValue)s have no read position")
-        }
-        guard try hasStanding(user, in: row) else {
-            // An administrator sees what they are no member of.
-            throw ChatError(.notMember, "only members of \(id) have a read position there")
-        }
-        guard epoch == access.state.epoch else {
-            throw ChatError(.epochChanged, "the conversation was made anew: its epoch is another", parameter: "epoch")
-        }
-        guard (0...access.state.head).contains(seq) else {
-            throw ChatError.invalidParameter("seq", "must be in 0...\(access.state.head), the newest place you may see")
-        }
-        var member = access.member ?? MemberRow(conversation: row.number, user: user, standing: .reader)
-        if member.standing == .reader { member.joinN = access.baseN }
-        guard seq > member.readSeq || member.isMarkedUnread else {
-            return try access.summary(for: user, in: store)
-        }
-        if seq > member.readSeq {
-            member.readSeq = seq
-            member.readN = try max(
-                member.readN, store.place(atOrBelow: seq, in: row.number)?.n ?? row.floorN)
-            try store.dropBits(
-                .uncounted(user), of: row.number, below: BitBlock.index(of: member.readN + 1))
-        }
-        member.isMarkedUnread = false
-        member.userRev = try advanceRev(of: user)
-        put(member)
-        try flush()
-        let summary = try Access(
-            to: id, for: caller, in: store, permissions: permissions, generation: generation
-        ).summary(for: user, in: store)
-        publish(.read(ReadEvent(conversation: id, user: user, summary: summary, isForPeer: row.blocks.isEmpty)))
-        return summary
+            isMarkedUnread: member?.isMarkedUnread ?? false, isMuted: member?.isMuted ?? false,
+            isPinned: member?.isPinned ?? false, removedSeq: member?.removedSeq ?? 0, seq: state.head, n: state.n,
+            rev: state.rev, userRev: userRev)
     }
 }

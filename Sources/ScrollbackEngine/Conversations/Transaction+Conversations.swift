@@ -86,6 +86,7 @@ extension Transaction {
             isNew = true
             row = id.kind.traits.membership == .named ? try createNamed(id) : try makeLog(id)
         }
+        let old = row
         row.name = settings.name ?? row.name
         row.avatar = settings.avatar ?? row.avatar
         row.metadata = settings.metadata ?? row.metadata
@@ -112,6 +113,7 @@ extension Transaction {
             if id.isCommunityItself { _ = try makeLog(id.log) }
         }
         publish(.conversationChanged(id))
+        if !isNew { try noteChanges(since: old, now: row, by: caller.user) }
         return isNew
     }
 
@@ -140,6 +142,7 @@ extension Transaction {
             }
         }
         guard !settings.members.isEmpty else { return }
+        for user in settings.members { try checkIsNotErased(user) }
         guard id.kind.traits.membership == .listed || id.isCommunityItself || settings.isPrivate == true else {
             throw ChatError.invalidParameter("members", "of \(id) are not listed there")
         }
@@ -203,12 +206,15 @@ extension Transaction {
         try erase(row)
     }
 
-    private func erase(_ row: ConversationRow) throws {
+    func erase(_ row: ConversationRow) throws {
+        try endInvitations(to: row)
         try erase(contentsOf: row)
         var row = try conversation(row.id) ?? row
         row.isDeleted = true
         row.head = 0
         row.n = 0
+        row.recentSeq = 0
+        row.recentTime = Timetoken(rawValue: 0)
         row.firstSeq = 1
         row.floorN = 0
         row.floorTime = Timetoken(rawValue: 0)
@@ -216,6 +222,7 @@ extension Transaction {
         row.changeFloor = row.rev
         row.hasVoids = false
         row.hasMutes = false
+        row.marks = []
         try put(row)
         publish(.conversationDeleted(row.id))
     }

@@ -7,6 +7,10 @@ extension Transaction {
     package func putMember(
         _ user: UserID, role: Role?, of id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws -> Bool {
+        if role ?? .member == .member, try joinAsInvited(user, id, by: caller) {
+            try note(Notice(.memberJoined, user: user), in: id, by: user)
+            return true
+        }
         let row = try conversationWithMembers(id, seenBy: caller, permissions: permissions)
         let callerRole = try self.role(of: caller.user, in: row)
         if let known = try member(user, of: row.number), known.standing == .member {
@@ -19,6 +23,7 @@ extension Transaction {
             put(changed)
             try put(row)
             publish(.joined(id, user, role, seesAllAbove: try store.seesAllAbove(known, in: row)))
+            try note(Notice(.roleChanged, user: user, role: role), in: id, by: caller.user)
             return false
         }
         guard permissions[.addMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin) else {
@@ -32,7 +37,10 @@ extension Transaction {
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
+        try checkIsNotBanned(user, from: row)
+        try checkIsNotErased(user)
         try admit(user, as: role ?? .member, to: row, sinceBeginning: false)
+        try note(Notice(user == caller.user ? .memberJoined : .memberAdded, user: user), in: id, by: caller.user)
         return true
     }
 
@@ -51,24 +59,27 @@ extension Transaction {
         else {
             throw ChatError(.forbidden, "putting \(user) out of \(id) takes more than you are there")
         }
-        if id.isCommunityItself { try takeOutOfChannels(user, of: id) }
-        try takeOut(known, of: row)
+        if id.isCommunityItself { try takeOutOfChannels(user, of: id, by: caller.user) }
+        try takeOut(user, of: id, by: caller.user)
     }
 
     /// Who is put out of a community is put out of its private channels, and must be put into them again.
-    private func takeOutOfChannels(_ user: UserID, of community: ConversationID) throws {
+    func takeOutOfChannels(_ user: UserID, of community: ConversationID, by other: UserID) throws {
         try flush()
         for member in try store.memberships(of: user) where member.standing == .member {
             guard let row = try store.conversation(numbered: member.conversation), row.id.community == community,
-                row.id != community, let channel = try conversation(row.id)
+                row.id != community
             else { continue }
-            try takeOut(member, of: channel)
+            try takeOut(user, of: row.id, by: other)
         }
     }
 
-    private func takeOut(_ member: MemberRow, of row: ConversationRow) throws {
-        var row = row
-        var member = member
+    /// - Parameter event: what the notice calls it, the last thing they see there.
+    func takeOut(
+        _ user: UserID, of id: ConversationID, by other: UserID, as event: Notice.Event = .memberRemoved
+    ) throws {
+        try note(Notice(user == other ? .memberLeft : event, user: user), in: id, by: other)
+        guard var row = try conversation(id), var member = try member(user, of: row.number) else { return }
         let left: Int64
         if row.id.isCommunityItself {
             row.timetoken = boundary()
@@ -110,20 +121,27 @@ extension Transaction {
             joined = row.head
         }
         put(member)
+        try useInvitation(of: user, to: row)
         try store.put(SpanRow(joined: joined), of: user, in: row.number)
         try put(row)
         publish(.joined(row.id, user, role, seesAllAbove: try store.seesAllAbove(member, in: row)))
     }
 
-    private func conversationWithMembers(
+    func conversationWithMembers(
         _ id: ConversationID, seenBy caller: Caller, permissions: Permissions
     ) throws -> ConversationRow {
         let row = try conversation(id, seenBy: caller, permissions: permissions)
         if id.kind == .community, !id.isCommunityItself, !row.isPrivate {
-            throw ChatError.invalidParameter(
-                "conversation",
-                "is a public channel: its members are the community's, \(ConversationID.community(id.target))")
+            throw ChatError.publicChannel(id)
         }
         return row
+    }
+}
+
+extension ChatError {
+    static func publicChannel(_ id: ConversationID) -> ChatError {
+        .invalidParameter(
+            "conversation",
+            "is a public channel: its members are the community's, \(ConversationID.community(id.target))")
     }
 }

@@ -12,6 +12,12 @@ package protocol Connection: AnyObject, Sendable {
     /// Its user is no member any more: it stops hearing it and, of a community, its channels.
     func left(_ id: ConversationID)
     func close(_ reason: CloseReason)
+    /// As above, with words for the other side.
+    func close(_ reason: CloseReason, _ text: String)
+}
+
+extension Connection {
+    package func close(_ reason: CloseReason, _ text: String) { close(reason) }
 }
 
 /// A thread that serves connections.

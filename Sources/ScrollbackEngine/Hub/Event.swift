@@ -1,4 +1,5 @@
 package import ScrollbackModel
+package import ScrollbackWire
 
 /// What subscribers are told after a commit.
 ///
@@ -15,22 +16,35 @@ package enum Event: Sendable {
     /// The log moved on by more than is told one by one: an import.
     case moved(ConversationID, LogMark, isListed: Bool)
     case transient(TransientMessage, origin: Origin?)
-    /// Somebody's read position moved: told to their own devices, and in a direct conversation to the peer.
+    /// Somebody changed something of their own: told to their devices, and how far they read in a direct conversation to the
+    /// peer.
     case read(ReadEvent)
+    /// The same of several conversations that one person read at once.
+    case reads([ReadEvent])
     /// Somebody became a member, or another kind of one, who sees all above a place.
     case joined(ConversationID, UserID, Role, seesAllAbove: Seq)
     /// Somebody is no longer a member: nothing more goes to them from here on.
     case left(ConversationID, UserID)
     case conversationChanged(ConversationID)
-    /// What somebody may do there changed: told to their devices alone.
+    /// What somebody may do or has to count there changed: told to their devices alone, which ask.
     case standingChanged(ConversationID, UserID)
     /// Whoever hears it is told, and hears it no more.
     case conversationDeleted(ConversationID)
     /// It lists its own members from now on: whoever hears it hears it no more until they ask again.
     case madePrivate(ConversationID)
     case userChanged(UserProfile)
+    /// Somebody was invited: told to their devices alone, as the next is.
+    case invited(Invitation)
+    /// Their invitation is none any more.
+    case invitationEnded(ConversationID, UserID)
     /// Their tokens were revoked: their connections are closed.
     case revoked(UserID)
+    /// Nobody comes in under their name any more: their connections are closed, and told why.
+    case shutOut(UserID, ChatError)
+    /// Somebody may hear a room no more, whom no list has as a member.
+    case banned(ConversationID, UserID)
+    /// Somebody reported a message: told to the operator's program alone.
+    case reported(Report)
 }
 
 /// The connection a message came in by: it gets its answer and not the event.
@@ -42,11 +56,11 @@ package struct Origin: Hashable, Sendable {
     }
 }
 
-/// A read position that moved, with the counts computed there.
+/// What somebody changed of their own in a conversation, with the counts computed then.
 package struct ReadEvent: Sendable {
     package var conversation: ConversationID
     package var user: UserID
     package var summary: ReadSummary
-    /// Whether the other person of a direct conversation is told: not where one of the two has blocked the other.
-    var isForPeer = true
+    /// What the other person of a direct conversation is told to have been read, if anything.
+    var receipt: Seq?
 }

@@ -61,6 +61,15 @@ package final class Hub: Sendable {
         people.withLock { $0[user] ?? [] }
     }
 
+    /// Who is connected, by name: at most `limit`, from one on or that one alone.
+    func users(from first: UserID?, isOnly: Bool, limit: Int) -> [UserID] {
+        let names = people.withLock { people in
+            guard let first else { return Array(people.keys) }
+            return isOnly ? (people[first] == nil ? [] : [first]) : people.keys.filter { $0 >= first }
+        }
+        return Array(names.sorted().prefix(limit))
+    }
+
     /// Rises whenever whoever heard some conversation was sent away.
     package var dismissals: Int { dismissed.load(ordering: .sequentiallyConsistent) }
 
@@ -133,14 +142,15 @@ package final class Hub: Sendable {
         case .message(var message, let isListed, let origin):
             let id = message.conversation
             if id.kind.traits.streamsUnderLoadByPriority { return stream(message, except: origin) }
-            if isListed { movedChannels.withLock { $0[id] = LogMark(message) } }
+            if isListed { note(LogMark(message), of: id) }
             deliver(id, except: origin) { name in
                 message.conversation = name
                 return .message(message)
             }
             if isListed { tellConcerned(message, named: id, except: origin) }
         case .changed(let id, let change, let mark, let isListed):
-            if isListed { movedChannels.withLock { $0[id] = mark } }
+            let mark = mark.after(change)
+            if isListed { note(mark, of: id) }
             guard streams(change, in: id, mark) else { return }
             deliver(change, id, mark)
         case .hidden(let places, let event):
@@ -156,7 +166,7 @@ package final class Hub: Sendable {
             send(.read(name, event.summary), to: devices)
         case .narrowed(let id, let head): shard(id).audiences.withLock { $0[id]?.narrow(to: head) }
         case .moved(let id, let mark, let isListed):
-            if isListed { movedChannels.withLock { $0[id] = mark } }
+            if isListed { note(mark, of: id) }
             deliver(id) { mark.event($0) }
         case .transient(var message, let origin):
             guard streams(message, except: origin) else { return }
@@ -164,7 +174,15 @@ package final class Hub: Sendable {
                 message.conversation = name
                 return .transient(message)
             }
-        case .read(let event): deliverRead(event)
+        case .read(let event):
+            send(
+                .read(event.conversation.relative(to: event.user), event.summary), to: connections(of: event.user))
+            tellPeer(of: event)
+        case .reads(let events):
+            guard let user = events.first?.user else { return }
+            let reads = events.map { (conversation: $0.conversation.relative(to: user), summary: $0.summary) }
+            send(.reads(reads), to: connections(of: user))
+            for event in events { tellPeer(of: event) }
         case .joined(let id, let user, let role, let seq):
             for connection in connections(of: user) { connection.joined(id, seesAllAbove: seq) }
             deliver(id) { .member($0, user, role) }
@@ -183,8 +201,24 @@ package final class Hub: Sendable {
             deliver(id) { .resync($0) }
             dismiss(id)
         case .userChanged(let profile): send(.user(profile), to: connections(of: profile.id))
+        case .invited(let invitation): send(.invitation(invitation), to: connections(of: invitation.user))
+        case .invitationEnded(let id, let user): send(.invitationEnded(id), to: connections(of: user))
         case .revoked(let user):
             for connection in connections(of: user) { connection.close(.signedOut) }
+        case .shutOut(let user, let error):
+            for connection in connections(of: user) { connection.close(.signedOut, "\(error)") }
+        case .banned(let id, let user):
+            let hearers = connections(of: user).filter { $0.hears(id) }
+            for connection in connections(of: user) { connection.left(id) }
+            send(.member(id, user, nil), to: hearers)
+        case .reported: break
+        }
+    }
+
+    /// Remembers that a channel moved, until its community's members are told.
+    private func note(_ mark: LogMark, of id: ConversationID) {
+        movedChannels.withLock { moved in
+            if moved[id]?.follow(mark) == nil { moved[id] = mark }
         }
     }
 
@@ -234,12 +268,11 @@ package final class Hub: Sendable {
         }
     }
 
-    private func deliverRead(_ event: ReadEvent) {
+    private func tellPeer(of event: ReadEvent) {
         let id = event.conversation
-        send(.read(id.relative(to: event.user), event.summary), to: connections(of: event.user))
-        guard id.kind == .direct, event.isForPeer else { return }
+        guard id.kind == .direct, let receipt = event.receipt else { return }
         for peer in id.namedUsers where peer != event.user {
-            send(.peerRead(id.relative(to: peer), event.user, event.summary.readSeq), to: connections(of: peer))
+            send(.peerRead(id.relative(to: peer), event.user, receipt), to: connections(of: peer))
         }
     }
 
@@ -261,7 +294,13 @@ package final class Hub: Sendable {
         }
         for (id, mark) in moved {
             guard let community = id.community, let members = audience(of: community) else { continue }
-            members.deliver(mark.event(id).encoded(), except: nil)
+            guard let last = mark.last else {
+                members.deliver(mark.event(id).encoded(), except: nil)
+                continue
+            }
+            // Who joined since it was said hears that something was.
+            members.deliver(
+                mark.event(id).encoded(), about: last.timetoken.span, to: nil, orElse: mark.bare.event(id).encoded())
         }
     }
 }
@@ -274,6 +313,12 @@ package struct LogMark: Sendable {
     package var rev: Int64
     /// The oldest place there is, where that moved.
     package var floor: Seq?
+    /// The newest message that the list of recents does not pass over, where one came.
+    var last: Message?
+    /// The message that a change was about.
+    private var changed: Message?
+    /// Whether what counted before may count no more, or the other way round.
+    private var altersCounts = false
 
     init(_ row: ConversationRow, generation: UInt64) {
         epoch = row.epoch(in: generation)
@@ -284,7 +329,44 @@ package struct LogMark: Sendable {
     }
 
     func event(_ name: ConversationID) -> ServerEvent {
-        .head(name, epoch, seq: seq, n: n, rev: rev, floor: floor)
+        .head(
+            name,
+            LogNews(epoch: epoch, seq: seq, n: n, rev: rev, floor: floor, last: last, altersCounts: altersCounts))
+    }
+
+    /// Without what was said.
+    var bare: LogMark {
+        var mark = self
+        mark.last = nil
+        return mark
+    }
+
+    /// Where a log stands after a change.
+    func after(_ change: LogChange) -> LogMark {
+        var mark = self
+        switch change {
+        case .removed: mark.altersCounts = true
+        case .invisible: break
+        case .message(let message):
+            // An annotation of a plain message alters nothing; an edit may have taken a mention away.
+            mark.altersCounts =
+                message.isDeleted || message.editedAt != nil || message.attributes.mentions != nil
+            mark.changed = message
+        }
+        return mark
+    }
+
+    /// Where the log stands after more happened there; nothing it told of before is lost.
+    mutating func follow(_ newer: LogMark) {
+        guard newer.epoch == epoch else { return self = newer }
+        var merged = newer
+        merged.seq = max(seq, newer.seq)
+        merged.n = max(n, newer.n)
+        merged.rev = max(rev, newer.rev)
+        merged.floor = newer.floor ?? floor
+        merged.last = newer.last ?? (newer.changed?.seq == last?.seq ? newer.changed : last)
+        merged.altersCounts = altersCounts || newer.altersCounts
+        self = merged
     }
 
     init(_ message: Message) {
@@ -292,5 +374,6 @@ package struct LogMark: Sendable {
         seq = message.seq
         n = message.n
         rev = message.rev
+        if message.attributes.traits.bits & MessageTraits.passedOver == 0 { last = message }
     }
 }

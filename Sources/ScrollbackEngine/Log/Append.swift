@@ -82,6 +82,10 @@ extension Transaction {
         if known != nil {
             throw ChatError(.conflict, "the message id \(submission.id) was used for another message", parameter: "id")
         }
+        guard append.senderIsAdmin || submission.content.notice == nil else {
+            throw ChatError.invalidParameter(
+                "content", "of type notice can't have an event: what happened is the server's to say")
+        }
         try append.judgement.check()
         guard submission.traits.isStored else { return deliver(append) }
 
@@ -156,7 +160,7 @@ extension Transaction {
 
     /// Gives the next place, and stores the message there.
     ///
-    /// - Parameter isNews: whether the mentioned are told; nobody is behind on what was said elsewhere.
+    /// - Parameter isNews: whether it is a mention of those it mentions; nobody is behind on what was said elsewhere.
     func insert(
         _ submission: Submission, of append: Append, at time: Timetoken, in row: inout ConversationRow,
         permissions: Permissions, isNews: Bool = true
@@ -164,6 +168,10 @@ extension Transaction {
         row.head += 1
         if submission.traits.countsUnread { row.n += 1 }
         row.timetoken = time
+        if submission.traits.bits & MessageTraits.passedOver == 0 {
+            row.recentSeq = row.head
+            row.recentTime = time
+        }
         if row.head == row.firstSeq { row.floorTime = time }
         let seesAll = permissions[.read, row.id.kind].isMet(by: nil, isAdmin: append.senderIsAdmin)
         let thread = try thread(of: submission, by: append.sender, seesAll: seesAll, in: row)
@@ -187,8 +195,12 @@ extension Transaction {
     ///
     /// If nothing unread lies between their position and it, neither a message that counts nor a mention, the position
     /// moves past it; else its number is one they don't count. Sending reads nothing else.
-    private func passOwn(_ message: MessageRow, by sender: UserID, in row: ConversationRow, countBefore: Int64) throws {
-        guard row.id.kind.traits.hasRecents, try role(of: sender, in: row) != nil else { return }
+    func passOwn(_ message: MessageRow, by sender: UserID, in row: ConversationRow, countBefore: Int64) throws {
+        guard row.id.kind.traits.hasRecents, try role(of: sender, in: row) != nil else {
+            // What they said is found by this, should they want it back.
+            if try member(sender, of: row.number) == nil { try store.sign(sender, guestbookOf: row.number) }
+            return
+        }
         var member: MemberRow
         if let known = try self.member(sender, of: row.number) {
             member = known
@@ -229,11 +241,23 @@ extension Transaction {
             if append.submission.attributes.priority == .high {
                 try checkMaySendHigh(sender, in: row, permissions: permissions)
             }
-            return row
+            return row.marks.contains(.lostPerson) ? try readmit(sender.user, to: row) : row
         }
         // What is refused makes no conversation.
         try append.judgement.check()
         return try createNamed(append.conversation)
+    }
+
+    /// Puts those in again whose name somebody else uses now, from here on: what was said before is not theirs.
+    private func readmit(_ sender: UserID, to row: ConversationRow) throws -> ConversationRow {
+        var areAllThere = true
+        for user in row.id.namedUsers where try member(user, of: row.number)?.standing != .member {
+            let isUsed = try user == sender || store.user(user)?.state == .active
+            if isUsed { try admit(user, as: .member, to: row, sinceBeginning: false) } else { areAllThere = false }
+        }
+        guard areAllThere, var row = try conversation(row.id) else { return try conversation(row.id) ?? row }
+        row.marks.remove(.lostPerson)
+        return try put(row)
     }
 
     private func checkMaySendHigh(_ sender: Caller, in row: ConversationRow, permissions: Permissions) throws {
@@ -252,8 +276,10 @@ extension Transaction {
         to id: ConversationID, by sender: Caller, permissions: Permissions
     ) throws -> ConversationRow? {
         if let row = try conversation(id), !row.isDeleted {
-            let role = try role(of: sender.user, in: row)
+            let isBack = row.marks.contains(.lostPerson) && id.namedUsers.contains(sender.user)
+            let role = try role(of: sender.user, in: row) ?? (isBack ? .member : nil)
             guard permissions[.send, id.kind].isMet(by: role, isAdmin: sender.isAdmin) else {
+                try checkIsNotBanned(sender.user, from: row)
                 // Who once was a member may see it, and is told why; nobody else learns that it exists.
                 if role != nil { throw ChatError(.forbidden, "sending to \(id) takes more than you are there") }
                 throw try hasStanding(sender.user, in: row)

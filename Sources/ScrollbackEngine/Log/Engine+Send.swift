@@ -18,32 +18,26 @@ extension Engine {
             let append = Append(
                 conversation: log, sender: caller, submission: submission, origin: origin, judgement: judgement)
             self.log.submit(
-                { [permissions] in try $0.append(append, permissions: permissions) }, completion: completion)
+                { [permissions, erasing] in
+                    try erasing.check(caller.user)
+                    return try $0.append(append, permissions: permissions)
+                }, completion: completion)
         }
     }
 
-    /// Moves the caller's read position up.
-    ///
-    /// Completes with their counts there.
-    package func read(
-        _ id: ConversationID, seq: Seq, epoch: Epoch, by caller: Caller, completion: @escaping Completion<ReadSummary>
-    ) {
-        let log = id.log.absolute(for: caller.user)
-        self.log.submit(
-            { [permissions] in
-                try $0.read(log, seq: seq, epoch: epoch, by: caller, permissions: permissions)
-            }, completion: completion)
-    }
-
     /// Puts history in that was said elsewhere, oldest first, keeping its times.
+    ///
+    /// - Parameter countsUnread: whether it counts as unread, as each message's type and flags say; none of it does unless
+    ///   told.
     package func importHistory(
-        _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller,
+        _ messages: [ImportedMessage], into id: ConversationID, countsUnread: Bool = false, by caller: Caller,
         completion: @escaping Completion<ImportReport>
     ) {
         let log = id.log.absolute(for: caller.user)
         self.log.submit(
             { [permissions] in
-                try $0.importHistory(messages, into: log, by: caller, permissions: permissions)
+                try $0.importHistory(
+                    messages, into: log, countsUnread: countsUnread, by: caller, permissions: permissions)
             }, completion: completion)
     }
 }
@@ -78,19 +72,20 @@ package struct ImportReport: Hashable, Sendable {
 extension Transaction {
     /// Appends a batch whose messages keep their times; known ids are skipped, so a batch may come again.
     ///
-    /// Every sender becomes a member who sees all of it. It never counts as unread: nobody is behind on what was said
-    /// elsewhere.
+    /// Every sender becomes a member who sees all of it. Unless it is told to count, nothing of it is unread: nobody is
+    /// behind on what was said elsewhere. What counts, counts as if it were said now: for whoever was a member before, and
+    /// for those who become members by it, who have read nothing; nobody counts their own messages, which move their
+    /// position on where nothing unread lies before them.
     ///
     /// - Throws: `out-of-order`, naming the message, when a new one is older than the newest there: it would have to go
     ///   before it. `conflict` when an id is another message's.
     func importHistory(
-        _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller, permissions: Permissions
+        _ messages: [ImportedMessage], into id: ConversationID, countsUnread: Bool = false, by caller: Caller,
+        permissions: Permissions
     ) throws -> ImportReport {
-        var row = try conversation(id, seenBy: caller, permissions: permissions)
-        let role = try role(of: caller.user, in: row)
-        guard permissions[.importHistory, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-            throw ChatError(.forbidden, "importing into \(id) takes more than you are there")
-        }
+        let known = try conversationForImport(id, by: caller, permissions: permissions)
+        for sender in Set(messages.map(\.sender)) { try checkIsNotErased(sender) }
+        var row = known ?? ConversationRow(id: id, salt: 0, createdAt: now.date)
         var report = ImportReport(imported: 0, skipped: 0, head: 0)
 
         // Everything is checked before anything is changed.
@@ -102,13 +97,14 @@ extension Transaction {
         for message in messages {
             var append = Append(
                 conversation: id, sender: Caller(user: message.sender, isAdmin: true), submission: message.submission)
-            append.submission.attributes.traits.countsUnread = false
+            // The digest is that of what was handed over: the same file is known again, whichever way it counts.
+            if !countsUnread { append.submission.attributes.traits.countsUnread = false }
             let messageID = message.submission.id
-            let known =
+            let earlier =
                 try seen[messageID] ?? key(messageID, in: row).map { ($0.sender, $0.digest) }
             seen[messageID] = (message.sender, append.digest)
-            if let known {
-                guard known == (message.sender, append.digest) else {
+            if let earlier {
+                guard earlier == (message.sender, append.digest) else {
                     throw ChatError(
                         .conflict, "the id \(messageID) is another message's already", parameter: "id")
                 }
@@ -137,23 +133,54 @@ extension Transaction {
             times.append(newest)
         }
 
+        if !fresh.isEmpty {
+            if known == nil { row = try createNamed(id) }
+            // Members first: what they say themselves is counted as a member's.
+            row = try put(row)
+            try admitImported(Set(fresh.map(\.sender)), to: row)
+            row = try conversation(id) ?? row
+        }
         for ((append, time), files) in zip(zip(fresh, times), files) {
+            let countBefore = row.n
             let message = try insert(
-                append.submission, of: append, at: time, in: &row, permissions: permissions, isNews: false)
+                append.submission, of: append, at: time, in: &row, permissions: permissions, isNews: countsUnread)
             try use(files, at: message.seq, in: row.number)
+            if countsUnread { try passOwn(message, by: append.sender, in: row, countBefore: countBefore) }
             if message.thread != nil {
                 row = try put(row)
                 try countReply(of: message, by: 1, in: &row)
             }
         }
         if !fresh.isEmpty {
+            note(row.timetoken)
             row = try put(row)
-            try admitImported(Set(fresh.map(\.sender)), to: row)
             report.imported = fresh.count
             publish(.moved(row.id, LogMark(row, generation: generation), isListed: isListed(row)))
+            // By running numbers alone their devices would count what they said themselves.
+            if countsUnread {
+                for sender in Set(fresh.map(\.sender)).sorted() { publish(.standingChanged(row.id, sender)) }
+            }
         }
         report.head = row.head
         return report
+    }
+
+    /// - Returns: nothing where its first message makes it.
+    private func conversationForImport(
+        _ id: ConversationID, by caller: Caller, permissions: Permissions
+    ) throws -> ConversationRow? {
+        let isThere = try conversation(id).map { !$0.isDeleted } ?? false
+        if !isThere, id.kind.traits.isImplicit,
+            permissions[.importHistory, id.kind].isMet(by: nil, isAdmin: caller.isAdmin)
+        {
+            return nil
+        }
+        let row = try conversation(id, seenBy: caller, permissions: permissions)
+        let role = try role(of: caller.user, in: row)
+        guard permissions[.importHistory, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
+            throw ChatError(.forbidden, "importing into \(id) takes more than you are there")
+        }
+        return row
     }
 
     /// Those who spoke are members from the beginning.
@@ -163,8 +190,12 @@ extension Transaction {
         if row.isPrivate || row.id.kind.traits.membership == .listed { lists.append(row) }
         for list in lists {
             for sender in senders.sorted() where try member(sender, of: list.number)?.standing != .member {
+                if let ban = try store.ban(of: sender, in: list.number)?.ban, ban.holds(at: now.date) { continue }
                 try admit(sender, as: .member, to: list, sinceBeginning: true)
             }
+        }
+        for sender in senders where try member(sender, of: row.number) == nil {
+            try store.sign(sender, guestbookOf: row.number)
         }
     }
 }

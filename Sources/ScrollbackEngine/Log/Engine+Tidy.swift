@@ -62,11 +62,17 @@ extension Engine {
         return batches
     }
 
-    /// Forgets keys and changes after 180 days, and gives room back to the system.
+    /// Forgets keys and changes after 180 days, and invitations and bans that ended, and gives room back to the system.
     package func forget() async throws {
         let now = Timetoken(clock()).rawValue
         let oldest = Timetoken(rawValue: now > Transaction.keyTicks ? now - Transaction.keyTicks : 0)
-        while try await submit({ try $0.store.dropKeys(before: oldest, limit: 500) }) == 500, !Task.isCancelled {}
+        let ended = clock()
+        while try await submit({ transaction in
+            try max(
+                transaction.store.dropKeys(before: oldest, limit: 500),
+                transaction.store.dropInvitations(endedBy: ended, limit: 500))
+        }) == 500, !Task.isCancelled {}
+        try await forgetBans()
         var after: Int64 = 0
         while case let rows = try store.read({ try $0.conversations(after: after, limit: 500) }), let last = rows.last {
             after = last.number

@@ -26,7 +26,7 @@ package final class Log: Sendable {
     private let record: @Sendable (Transaction) throws -> Int
     private let recorded: @Sendable (Int) -> Void
     private let observe: @Sendable (CommitReport) -> Void
-    private let mediaLimits: @Sendable () -> MediaLimits
+    private let settings: @Sendable () -> ServerSettings
     private let execution: Execution
     private let maximumQueue: Int
     private let queue = DispatchQueue(label: "scrollback.log", qos: .userInitiated)
@@ -43,13 +43,13 @@ package final class Log: Sendable {
 
     /// - Parameters:
     ///   - publish: told the events of each commit and its number, in the order of commits, on the writer's thread.
-    ///   - mediaLimits: how large the files of messages may be, asked for each transaction.
+    ///   - settings: what is set, asked for each transaction.
     ///   - record: writes down, in the transaction, what is to be told elsewhere of what it did, and says how much that is.
     ///   - recorded: told how much was written down, after the commit.
     ///   - observe: told how each commit went.
     package init(
         store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000,
-        mediaLimits: @escaping @Sendable () -> MediaLimits = { ServerSettings().mediaLimits },
+        settings: @escaping @Sendable () -> ServerSettings = { ServerSettings() },
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
         record: @escaping @Sendable (Transaction) throws -> Int = { _ in 0 },
         recorded: @escaping @Sendable (Int) -> Void = { _ in },
@@ -64,7 +64,7 @@ package final class Log: Sendable {
         self.clock = clock
         self.publish = publish
         self.observe = observe
-        self.mediaLimits = mediaLimits
+        self.settings = settings
     }
 
     private enum Admission { case run, wait, refuse(ChatError) }
@@ -137,7 +137,7 @@ package final class Log: Sendable {
             let (events, commit, count) = try store.write { writer, commit in
                 let transaction = Transaction(
                     store: writer, now: now, commit: commit, generation: store.generation,
-                    mediaLimits: mediaLimits())
+                    mediaLimits: settings().mediaLimits, settings: settings().people)
                 for job in batch { try job.run(in: transaction) }
                 try transaction.flush()
                 let count = try record(transaction)

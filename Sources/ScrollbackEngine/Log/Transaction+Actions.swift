@@ -85,7 +85,7 @@ extension Transaction {
     }
 
     /// Whom a summary has room for now, and which summary a message has, the other actions tell.
-    private func remove(_ action: ActionRow, from message: inout MessageRow, in row: ConversationRow) throws {
+    func remove(_ action: ActionRow, from message: inout MessageRow, in row: ConversationRow) throws {
         guard let index = message.actions.firstIndex(where: { action.isCounted(in: $0) }) else { return }
         let wasFull = message.actions.count == ActionSummary.maximum
         message.actions[index].count -= 1

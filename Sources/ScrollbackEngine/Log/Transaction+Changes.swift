@@ -32,7 +32,8 @@ extension Transaction {
         // The rows of this batch must be where the access reads them.
         try flush()
         let access = try Access(
-            to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation)
+            to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation,
+            now: now.date)
         let isOpen = permissions[.read, access.conversation.id.kind].isMet(by: nil, isAdmin: request.caller.isAdmin)
         if needsMember, access.role == nil, !isOpen {
             throw ChatError(.notMember, "you are not a member of \(request.conversation)")
@@ -92,12 +93,13 @@ extension Transaction {
                 isListed: isListed(row)))
     }
 
-    /// Whether the caller may do something to a message: to their own as its sender, to another's by their role.
+    /// Whether the caller may do something to a message: to their own as its sender, to another's by their role; what the
+    /// server wrote of what they did is another's.
     func require(
         _ own: Action, orToOthers others: Action, _ message: MessageRow, of subject: Subject, _ request: ChangeRequest,
         permissions: Permissions, to what: String
     ) throws {
-        let action = message.sender == request.caller.user ? own : others
+        let action = message.sender == request.caller.user && !message.isNotice ? own : others
         let kind = subject.row.id.kind
         guard permissions[action, kind].isMet(by: subject.access.role, isAdmin: request.caller.isAdmin) else {
             throw ChatError(.forbidden, "\(what) takes more than you are there")

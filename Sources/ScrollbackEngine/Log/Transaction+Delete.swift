@@ -35,7 +35,7 @@ extension Transaction {
         return (deleted, last)
     }
 
-    private func makeStub(of message: inout MessageRow, in row: inout ConversationRow, lowersUnread: Bool) throws {
+    func makeStub(of message: inout MessageRow, in row: inout ConversationRow, lowersUnread: Bool) throws {
         let traits = message.traits
         try replaceMentions(message.attributes.mentions, with: nil, of: message, in: row.number)
         try store.removeActions(at: message.seq, in: row.number)

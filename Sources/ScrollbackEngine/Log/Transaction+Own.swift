@@ -53,7 +53,8 @@ extension Transaction {
             try tell(user, that: [1...seq], areHiddenIn: request, permissions: permissions)
         }
         return try Access(
-            to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation
+            to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation,
+            now: now.date
         ).summary(for: user, in: store)
     }
 
@@ -68,7 +69,8 @@ extension Transaction {
         _ user: UserID, that places: [SeqRange], areHiddenIn request: ChangeRequest, permissions: Permissions
     ) throws {
         let access = try Access(
-            to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation)
+            to: request.conversation, for: request.caller, in: store, permissions: permissions, generation: generation,
+            now: now.date)
         publish(
             .hidden(
                 places,

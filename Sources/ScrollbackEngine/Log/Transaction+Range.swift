@@ -23,6 +23,7 @@ extension Transaction {
         let gone = max(lower, row.firstSeq)...min(upper, row.head)
         let count = try messageCount(in: SeqRangeSet([gone]), of: row)
         try remove(gone, of: &row)
+        if gone.contains(row.recentSeq) { try findRecent(below: gone.lowerBound, in: &row) }
         let rev = try log(
             .removal, gone, in: &row, operation: request.operation, digest: digest, answer: count)
         row = try put(row)
@@ -30,6 +31,23 @@ extension Transaction {
             .changed(
                 row.id, .removed(gone, rev: rev), LogMark(row, generation: generation), isListed: isListed(row)))
         return count
+    }
+
+    /// The newest message that the list of recents does not pass over is another now.
+    private func findRecent(below seq: Seq, in row: inout ConversationRow) throws {
+        row.recentSeq = 0
+        var place = seq - 1
+        for _ in 0..<MessageTraits.recentsDepth {
+            guard let message = try store.message(atOrBelow: place, in: row.number), message.seq >= row.firstSeq else {
+                return
+            }
+            if message.attributes.traits.bits & MessageTraits.passedOver == 0 {
+                row.recentSeq = message.seq
+                row.recentTime = message.timetoken
+                return
+            }
+            place = message.seq - 1
+        }
     }
 
     /// What found nothing must find nothing when it comes again, whatever was said meanwhile: a change of no place, which

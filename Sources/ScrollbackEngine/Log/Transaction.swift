@@ -15,6 +15,8 @@ package final class Transaction {
     package let generation: UInt64
     /// How large the files of messages may be.
     package let mediaLimits: MediaLimits
+    /// What people are told of each other.
+    let settings: PeopleSettings
     /// What to tell subscribers once it is durable, in order.
     package private(set) var events: [Event] = []
 
@@ -33,7 +35,7 @@ package final class Transaction {
 
     package init(
         store: any StoreWriter, now: Timetoken, commit: Int64, generation: UInt64,
-        mediaLimits: MediaLimits = ServerSettings().mediaLimits
+        mediaLimits: MediaLimits = ServerSettings().mediaLimits, settings: PeopleSettings = .init()
     ) {
         self.store = store
         self.now = now
@@ -41,6 +43,7 @@ package final class Transaction {
         self.commit = commit
         self.generation = generation
         self.mediaLimits = mediaLimits
+        self.settings = settings
     }
 
     package func publish(_ event: Event) {
@@ -48,10 +51,19 @@ package final class Transaction {
     }
 
     /// The time of a message after `last`, the newest of its conversation.
+    ///
+    /// Messages of one commit to several conversations get one tick after the other, so that a list sorted by time has
+    /// one order everywhere.
     package func timetoken(after last: Timetoken) -> Timetoken {
         let time = last.advanced(to: now)
         newest = max(newest, time)
+        if time == now { now = Timetoken(rawValue: now.rawValue + 1) }
         return time
+    }
+
+    /// Takes note of a time that a message brought along: among equal ones it may lie a little after now.
+    func note(_ time: Timetoken) {
+        newest = max(newest, time)
     }
 
     /// A time that lies at or after every message stored so far, in any conversation, and before every later one.
@@ -100,6 +112,13 @@ package final class Transaction {
         changedMembers.insert(key)
     }
 
+    /// Forgets all that a conversation knows of somebody, besides what they said.
+    package func forget(_ user: UserID, in conversation: Int64) throws {
+        try flush()
+        try store.forget(user, in: conversation)
+        members[MemberKey(conversation: conversation, user: user)] = nil
+    }
+
     /// Erases a conversation's contents, and forgets what was at hand of it.
     package func erase(contentsOf conversation: ConversationRow) throws {
         try flush()
@@ -112,6 +131,8 @@ package final class Transaction {
     package func advanceRev(of user: UserID) throws -> Int64 {
         var row = try store.user(user) ?? UserRow(profile: UserProfile(id: user))
         row.rev += 1
+        // Somebody uses the name again.
+        if row.state == .erased { row.state = .active }
         try store.put(row)
         return row.rev
     }

@@ -21,7 +21,11 @@ extension Engine {
                     }
                 }
                 try transaction.putBlock(of: user, by: caller.user, isOn: isOn)
-            }, completion: completion)
+            },
+            completion: { [self] result in
+                if case .success = result { tellPresence(between: caller.user, and: user) }
+                completion(result)
+            })
     }
 
     /// The most people somebody can have blocked.

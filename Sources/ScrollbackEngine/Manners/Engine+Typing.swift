@@ -16,6 +16,6 @@ extension Engine {
         if let deaf { hub.tellTyping(in: name, of: caller.user, isTyping: isTyping, except: deaf, now: clock()) }
     }
 
-    /// Of so many who blocked somebody it is known that they don't want to hear of their typing.
-    private static let mostBlockers = 10_000
+    /// Of so many who blocked somebody it is known that they don't want to hear of them.
+    static let mostBlockers = 10_000
 }

@@ -10,13 +10,15 @@ extension StoreReader {
     /// - Parameters:
     ///   - role: the writer's, absent for who is no member.
     ///   - community: of a channel.
-    /// - Throws: `blocked` or `muted`.
+    /// - Throws: `blocked`, `banned` or `muted`.
     func checkMayWrite(
         _ caller: Caller, in row: ConversationRow, role: Role?, community: ConversationRow?, now: Date
     ) throws {
         guard !caller.isAdmin else { return }
         if let blocker = row.blocker(of: caller.user) { throw ChatError(.blocked, "\(blocker) has blocked you") }
-        for place in [row] + (community.map { [$0] } ?? []) {
+        let places = [row] + (community.map { [$0] } ?? [])
+        try checkIsNotBanned(caller.user, from: places, now: now)
+        for place in places {
             if place.isFrozen, role ?? .member < .moderator {
                 throw ChatError(.muted, "\(place.id) is frozen: its moderators and owners may write there, nobody else")
             }
@@ -63,8 +65,12 @@ extension Engine {
     /// - Throws: what a message there would be refused with, as far as one look at the store tells.
     func checkMaySend(in name: ConversationID, by caller: Caller, _ store: any StoreReader) throws -> Access? {
         let row = try store.conversation(name)
-        if row?.isDeleted ?? true, name.kind.traits.isImplicit, caller.isAdmin || name.namedUsers.contains(caller.user)
-        {
+        var isNew = row?.isDeleted ?? true
+        // Made anew for who uses the name of somebody who was erased.
+        if let row, row.marks.contains(.lostPerson), try store.member(caller.user, of: row.number) == nil {
+            isNew = true
+        }
+        if isNew, name.kind.traits.isImplicit, caller.isAdmin || name.namedUsers.contains(caller.user) {
             try store.checkIsNotBlocked(caller, in: name)
             return nil
         }

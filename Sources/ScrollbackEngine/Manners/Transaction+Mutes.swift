@@ -4,14 +4,18 @@ extension Transaction {
     /// Mutes somebody in a conversation, or (nil) lets them write again; whoever asks for it was seen to be allowed to.
     ///
     /// A mute stays when they leave and come back.
-    func putMute(_ mute: Mute?, of user: UserID, in id: ConversationID) throws {
+    func putMute(_ mute: Mute?, of user: UserID, in id: ConversationID, by caller: Caller) throws {
         guard var row = try conversation(id) else { throw Access.unknown(id) }
+        let isNews = try store.mute(of: user, in: row.number) != mute
         try store.put(mute, of: user, in: row.number)
         if mute != nil, !row.hasMutes {
             row.hasMutes = true
             try put(row, isNews: false)
         }
         publish(.standingChanged(id, user))
+        guard isNews else { return }
+        try note(
+            Notice(mute == nil ? .memberUnmuted : .memberMuted, user: user, mute: mute), in: id, by: caller.user)
     }
 
     /// Whether somebody may mute another: in a room anybody, elsewhere members, of a public channel its community's.

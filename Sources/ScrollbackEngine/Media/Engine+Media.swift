@@ -9,7 +9,7 @@ extension Engine {
         try store.read { store in
             guard let row = try store.media(id),
                 try mayRead(
-                    row, caller, in: store, permissions: permissions, generation: self.store.generation)
+                    row, caller, in: store, permissions: permissions, generation: self.store.generation, now: clock())
             else { throw unknownMedia }
             return row
         }
@@ -81,7 +81,8 @@ extension Engine {
 
     private func checkOwner(of id: MediaID, _ caller: Caller, in store: any StoreReader) throws {
         guard let row = try store.media(id),
-            try mayRead(row, caller, in: store, permissions: permissions, generation: self.store.generation)
+            try mayRead(
+                row, caller, in: store, permissions: permissions, generation: self.store.generation, now: clock())
         else { throw unknownMedia }
         guard row.owner == caller.user else {
             throw ChatError(.forbidden, "only who uploaded a file gives it a thumbnail")

@@ -35,7 +35,8 @@ extension Transaction {
         if sender.isAdmin || row.owner == sender.user { return true }
         // The rows of this batch must be where the access reads them.
         try flush()
-        return try mayRead(row, sender, in: store, permissions: permissions, generation: generation)
+        return try mayRead(
+            row, sender, in: store, permissions: permissions, generation: generation, now: now.date)
     }
 
     private func check(_ file: FileReference, _ row: MediaRow, _ limits: MediaLimits) throws(ChatError) {
@@ -138,7 +139,8 @@ var unknownMedia: ChatError {
 ///
 /// One seek for each conversation that refers to it, until one is found where they see such a message.
 func mayRead(
-    _ row: MediaRow, _ caller: Caller, in store: any StoreReader, permissions: Permissions, generation: UInt64
+    _ row: MediaRow, _ caller: Caller, in store: any StoreReader, permissions: Permissions, generation: UInt64,
+    now: Date
 ) throws -> Bool {
     if caller.isAdmin || row.owner == caller.user { return true }
     var after: Int64 = 0
@@ -146,7 +148,7 @@ func mayRead(
         after = number
         guard let conversation = try store.conversation(numbered: number), !conversation.isDeleted,
             let access = try access(
-                to: conversation, caller, in: store, permissions: permissions, generation: generation)
+                to: conversation, caller, in: store, permissions: permissions, generation: generation, now: now)
         else { continue }
         for places in access.visible.ranges where try store.uses(row.id, at: places, in: number) { return true }
     }
@@ -154,11 +156,12 @@ func mayRead(
 }
 
 private func access(
-    to row: ConversationRow, _ caller: Caller, in store: any StoreReader, permissions: Permissions, generation: UInt64
+    to row: ConversationRow, _ caller: Caller, in store: any StoreReader, permissions: Permissions, generation: UInt64,
+    now: Date
 ) throws -> Access? {
     do {
-        return try Access(to: row, for: caller, in: store, permissions: permissions, generation: generation)
-    } catch let error as ChatError where error.code == .unknownConversation {
+        return try Access(to: row, for: caller, in: store, permissions: permissions, generation: generation, now: now)
+    } catch let error as ChatError where error.code == .unknownConversation || error.code == .banned {
         return nil
     }
 }

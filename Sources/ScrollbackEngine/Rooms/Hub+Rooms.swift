@@ -16,7 +16,7 @@ extension Hub {
             return send(.message(message), to: otherHearers(of: id, of: message.sender, than: origin))
         }
         guard let audience = audience(of: id) else { return }
-        let substitute = message.attributes.priority == .low ? HeadFrame(LogMark(message), of: id) : nil
+        let substitute = message.attributes.priority == .low ? HeadFrame(LogMark(message).bare, of: id) : nil
         audience.deliver(ServerEvent.message(message).encoded(), except: origin, orElse: substitute)
     }
 

@@ -64,7 +64,7 @@ final class RoomStreams: Sendable {
         return state.withLock { state in
             // Of changes that were left out no message tells.
             let rev = state.behind[id]?.rev ?? 0
-            var mark = LogMark(message)
+            var mark = LogMark(message).bare
             mark.rev = max(mark.rev, rev)
             let isAdmitted = state.admits(id, message.attributes.priority, now: now)
             if !isAdmitted { count() }

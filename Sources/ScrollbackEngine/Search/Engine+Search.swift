@@ -51,7 +51,7 @@ extension Engine {
     }
 
     private func searchedConversations(of caller: Caller, in store: any StoreReader) throws -> [ConversationRow] {
-        try conversations(of: caller.user, in: store).map(\.row)
+        try involvements(of: caller.user, in: store).compactMap { try store.conversation(numbered: $0.number) }
             .filter { !$0.isDeleted && $0.id.kind.traits.hasRecents && $0.head > 0 }
     }
 
@@ -104,8 +104,9 @@ extension Engine {
         for row in try searchedConversations(of: caller, in: store) {
             do {
                 found[row.number] = try Access(
-                    to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation)
-            } catch let error as ChatError where error.code == .unknownConversation {
+                    to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation,
+                    now: clock())
+            } catch let error as ChatError where error.code == .unknownConversation || error.code == .banned {
                 continue
             }
         }

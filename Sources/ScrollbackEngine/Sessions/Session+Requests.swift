@@ -14,9 +14,18 @@ extension Session {
             engine.send(submission, to: id, by: caller, origin: Origin(self)) { [self] result in
                 answer(ref, result) { $1.writeMembers(to: &$0) }
             }
-        case .read(let id, let seq, let epoch):
-            engine.read(id, seq: seq, epoch: epoch, by: caller) { [self] result in
+        case .state(let id, let change):
+            engine.change(id, change, by: caller) { [self] result in
                 answer(ref, result) { $1.writeMembers(to: &$0) }
+            }
+        case .readMany(let marks):
+            engine.read(marks, by: caller) { [self] result in
+                answer(ref, result) { ReadAnswer.write($1, to: &$0) }
+            }
+        case .heads(let ids):
+            offload(ref, { try $0.heads(of: ids, by: caller) }) { writer, heads in
+                writer.key("heads")
+                writer.array(heads) { $1.write(to: &$0) }
             }
         case .edit(let id, let message, let edit, let operation):
             engine.edit(message, in: id, edit, operation: operation, by: caller, origin: Origin(self)) {
@@ -98,9 +107,23 @@ extension Session {
             engine.block(user, isOn: isOn, by: caller) { [self] result in answer(ref, result) { _, _ in } }
         case .blocks(let after, let limit):
             offload(ref, { try $0.blocked(by: caller, after: after, limit: limit) }, { $1.writeMembers(to: &$0) })
+        case .people(let request): perform(request, ref, caller)
+        case .ban(let id, let user, let until, let reason):
+            engine.ban(user, until: until, reason: reason, from: id, by: caller) { [self] result in
+                answer(ref, result) { _, _ in }
+            }
+        case .unban(let id, let user):
+            engine.unban(user, from: id, by: caller) { [self] result in answer(ref, result) { _, _ in } }
+        case .bans(let id, let after, let limit):
+            offload(ref, { try $0.bans(of: id, after: after, limit: limit, by: caller) }, { $1.writeMembers(to: &$0) })
+        case .report(let id, let message, let reason, let text):
+            engine.report(message, in: id, reason: reason, text: text, by: caller) { [self] result in
+                answer(ref, result) { $0.field("number", $1.number) }
+            }
         case .users(let ids): offload(ref, { try $0.users(ids) }, { $1.writeMembers(to: &$0) })
         case .activity(let isActive):
             state.withLock { $0.isActive = isActive }
+            if isActive { services.offload { [self] in isHere() } } else { isGone() }
             answer(ref, .success(())) { _, _ in }
         case .token(let token): renew(token, ref, caller)
         case .ping:
@@ -148,7 +171,7 @@ extension Session {
         }
     }
 
-    private func offload<Answer: Sendable>(
+    func offload<Answer: Sendable>(
         _ ref: Int64, _ work: @escaping @Sendable (Engine) throws -> Answer,
         _ encode: @escaping @Sendable (inout JSONWriter, Answer) -> Void
     ) {
@@ -157,7 +180,7 @@ extension Session {
         }
     }
 
-    private func answer<Answer>(
+    func answer<Answer>(
         _ ref: Int64, _ result: Result<Answer, ChatError>, _ encode: (inout JSONWriter, Answer) -> Void
     ) {
         switch result {
@@ -175,7 +198,7 @@ extension ClientRequest {
     /// Whether it reaches others, and so is one of those a user may send so many of.
     fileprivate var isSaid: Bool {
         switch self {
-        case .send, .edit, .addAction, .removeAction: true
+        case .send, .edit, .addAction, .removeAction, .report: true
         default: false
         }
     }

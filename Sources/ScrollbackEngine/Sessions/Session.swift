@@ -1,6 +1,6 @@
 package import Foundation
 package import ScrollbackModel
-import ScrollbackWire
+package import ScrollbackWire
 import Synchronization
 
 /// How a session reaches its socket.
@@ -9,6 +9,12 @@ import Synchronization
 package protocol SessionOutlet: AnyObject, Sendable {
     func send(_ frame: [UInt8])
     func close(_ reason: CloseReason, _ text: String)
+    /// About how many bytes wait for the peer to read them.
+    var queuedBytes: Int { get }
+}
+
+extension SessionOutlet {
+    package var queuedBytes: Int { 0 }
 }
 
 /// What a session needs besides the engine.
@@ -49,11 +55,13 @@ package final class Session: Connection {
     let services: SessionServices
     package let outlet: any SessionOutlet
     let state = Mutex(State())
+    /// Whose it is, from `hello` on; it stays when the session ends, since the hub finds it by it.
+    ///
+    /// Apart from the state: the hub asks for it under its own lock, and is told of things under the state's.
+    private let owner = Mutex<UserID?>(nil)
 
     struct State {
         var phase = Phase.connected
-        /// Whose it is, from `hello` on; it stays when the session ends, since the hub finds it by it.
-        var user: UserID?
         var lastHeard: Date
         var greetedAt: Date
         /// What it hears.
@@ -63,6 +71,10 @@ package final class Session: Connection {
         /// How often something was taken from its user.
         var removals = 0
         var isActive = true
+        /// Whether others may be told that its user is there.
+        var sharesPresence = false
+        /// Whom it wants to hear of.
+        var watched: Set<UserID> = []
         /// Whether it hears its conversations: until then frames wait, in their order.
         var isReady = false
         var waiting: [[UInt8]] = []
@@ -74,6 +86,11 @@ package final class Session: Connection {
         init() {
             lastHeard = Date(timeIntervalSince1970: 0)
             greetedAt = lastHeard
+        }
+
+        var isOpen: Bool {
+            if case .open = phase { return true }
+            return false
         }
 
         /// - Returns: what is to be given up, or nothing if it had ended before.
@@ -120,7 +137,7 @@ package final class Session: Connection {
     var engine: Engine { services.engine }
     var hub: Hub { services.engine.hub }
 
-    package var user: UserID { state.withLock { $0.user } ?? UserID(known: "nobody") }
+    package var user: UserID { owner.withLock { $0 } ?? UserID(known: "nobody") }
 
     private var caller: Caller? {
         state.withLock { state in
@@ -194,9 +211,14 @@ package final class Session: Connection {
         let ended = state.withLock { state in
             guard let subscriptions = state.end() else { return false }
             for id in subscriptions { hub.unsubscribe(self, from: id) }
+            for user in state.watched { engine.presenceBoard.unwatch(user, by: self) }
+            state.watched = []
             return true
         }
-        if ended { hub.remove(self) }
+        if ended {
+            hub.remove(self)
+            isGone()
+        }
         return ended
     }
 
@@ -214,6 +236,10 @@ package final class Session: Connection {
 
     package func close(_ reason: CloseReason) {
         shut(reason, "\(reason)")
+    }
+
+    package func close(_ reason: CloseReason, _ text: String) {
+        shut(reason, text)
     }
 
     private func shut(_ reason: CloseReason, _ text: String) {
@@ -234,7 +260,7 @@ package final class Session: Connection {
         services.verify(hello.token) { [self] result in
             switch result {
             case .failure(let error):
-                shut(error.code == .tokenExpired ? .tokenExpired : .badToken, error.message)
+                refuse(error)
             case .success(let verified):
                 services.offload { self.open(verified.caller, hello, expiresAt: verified.expiresAt) }
             }
@@ -245,7 +271,9 @@ package final class Session: Connection {
         let isOpen = state.withLock { state in
             guard case .verifying = state.phase else { return false }
             state.phase = .open(caller: caller, device: hello.device, expiresAt: expiresAt)
-            state.user = caller.user
+            owner.withLock { $0 = caller.user }
+            state.sharesPresence = hello.sharesPresence
+            state.isActive = hello.isActive
             return true
         }
         guard isOpen else { return }
@@ -261,20 +289,39 @@ package final class Session: Connection {
             other.close(.replaced)
         }
         do {
-            guard try !wasRevokedMeanwhile(caller.user) else { return shut(.signedOut, "the token was revoked") }
+            // What was said of them after the token was looked at, and before the hub knew whom to close.
+            try engine.checkMayEnter(caller.user, issuedAt: state.withLock { $0.greetedAt })
             try hearStreams(of: caller)
+        } catch let error as ChatError where error.status < 500 {
+            return refuse(error)
         } catch {
             return shut(.restarting, "the store failed")
         }
+        isHere()
         while case let frames = state.withLock({ $0.takeWaiting() }), !frames.isEmpty {
             for frame in frames { request(frame) }
         }
     }
 
-    /// Whether the user's tokens were revoked after this one was looked at, and before the hub knew whom to close.
-    private func wasRevokedMeanwhile(_ user: UserID) throws -> Bool {
-        let greetedAt = state.withLock { $0.greetedAt }
-        return try engine.store.read { try $0.user(user)?.revokedAt }.map { $0 >= greetedAt } ?? false
+    /// Says why a token is not taken: whether a fresh one would be, the code tells.
+    private func refuse(_ error: ChatError) {
+        switch error.code {
+        case .tokenExpired: shut(.tokenExpired, error.message)
+        case .userDeactivated, .banned: shut(.signedOut, "\(error)")
+        case .tokenRevoked where caller != nil: shut(.signedOut, error.message)
+        default: shut(.badToken, error.message)
+        }
+    }
+
+    /// What an operator is shown of it; nothing before `hello`.
+    package var entry: ConnectionEntry? {
+        let queued = outlet.queuedBytes
+        return state.withLock { state in
+            guard case .open(let caller, let device, _) = state.phase else { return nil }
+            return ConnectionEntry(
+                user: caller.user, device: device, since: state.greetedAt, lastHeard: state.lastHeard,
+                isActive: state.isActive, subscriptions: state.subscriptions.count, queuedBytes: queued)
+        }
     }
 
     private func hearStreams(of caller: Caller) throws {

@@ -48,43 +48,45 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     let lock = Mutex(())
     var undo: [() -> Void] = []
 
-    private struct Key: Hashable {
+    struct Key: Hashable {
         var conversation: Int64
         var user: UserID
     }
 
-    private struct SetKey: Hashable {
+    struct SetKey: Hashable {
         var conversation: Int64
         var set: BitSet
     }
 
-    private struct OwnerKey: Hashable {
+    struct OwnerKey: Hashable {
         var conversation: Int64
         var user: UserID?
     }
 
-    private struct Mention {
+    struct Mention {
         var user: UserID?
         var sender: UserID
         var seq: Seq
     }
 
-    private var conversations: [Int64: ConversationRow] = [:]
+    var conversations: [Int64: ConversationRow] = [:]
     private var numbers: [ConversationID: Int64] = [:]
-    private var members: [Key: MemberRow] = [:]
-    private var spans: [Key: [SpanRow]] = [:]
-    private var blocks: [SetKey: [Int64: BitBlock]] = [:]
-    private var voids: [OwnerKey: [VoidRow]] = [:]
-    private var keys: [Int64: [MessageID: KeyRow]] = [:]
+    var members: [Key: MemberRow] = [:]
+    var spans: [Key: [SpanRow]] = [:]
+    var blocks: [SetKey: [Int64: BitBlock]] = [:]
+    var voids: [OwnerKey: [VoidRow]] = [:]
+    var keys: [Int64: [MessageID: KeyRow]] = [:]
     private var changes: [Int64: [ChangeRow]] = [:]
     private var actions: [Int64: [ActionRow]] = [:]
     private var operatorSettings: RawJSON?
-    private var mentions: [Int64: [Mention]] = [:]
+    var mentions: [Int64: [Mention]] = [:]
     /// By place, lowest first.
-    private var messages: [Int64: [MessageRow]] = [:]
+    var messages: [Int64: [MessageRow]] = [:]
     private var places: [Int64: [MessageID: Seq]] = [:]
-    private var users: [UserID: UserRow] = [:]
+    var users: [UserID: UserRow] = [:]
     var manners = MemoryManners()
+    var people = MemoryPeople()
+    var operations = MemoryOperations()
 
     var newest: Timetoken { conversations.values.map(\.timetoken).max() ?? Timetoken(rawValue: 0) }
 
@@ -230,7 +232,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
 
     func settings() -> RawJSON? { operatorSettings }
 
-    private static func index(in log: [MessageRow], above seq: Seq) -> Int {
+    static func index(in log: [MessageRow], above seq: Seq) -> Int {
         var low = 0
         var high = log.count
         while low < high {
@@ -382,6 +384,8 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         change(\.changes[conversation], nil)
         change(\.actions[conversation], nil)
         changeManners { $0.erase(conversation) }
+        erasePeople(of: conversation)
+        changeOperations { $0.eraseBans(in: conversation) }
         for key in spans.keys where key.conversation == conversation { change(\.spans[key], nil) }
         for key in blocks.keys where key.conversation == conversation { change(\.blocks[key], nil) }
         for key in voids.keys where key.conversation == conversation { change(\.voids[key], nil) }

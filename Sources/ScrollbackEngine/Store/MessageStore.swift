@@ -30,7 +30,7 @@ package protocol MessageStore: AnyObject, Sendable {
 }
 
 /// The questions the engine asks a snapshot.
-package protocol StoreReader: MannersReader {
+package protocol StoreReader: MannersReader, PeopleReader, OperatorReader {
     func conversation(_ id: ConversationID) throws -> ConversationRow?
     func conversation(numbered number: Int64) throws -> ConversationRow?
     /// The channels of a community by name, deleted ones too.
@@ -41,6 +41,10 @@ package protocol StoreReader: MannersReader {
     func members(of conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow]
     /// Every conversation a user has to do with.
     func memberships(of user: UserID) throws -> [MemberRow]
+    /// The same, with what a list of them all is made from; by number.
+    func involvements(of user: UserID) throws -> [InvolvementRow]
+    /// The channels of a community, deleted ones too, with what the user has to do with them; by name.
+    func channelInvolvements(of user: UserID, in community: Identifier) throws -> [InvolvementRow]
     /// When they were a member, oldest first.
     func spans(of user: UserID, in conversation: Int64) throws -> [SpanRow]
     /// The blocks of a set, lowest first; those that are empty may be left out.
@@ -119,7 +123,7 @@ extension StoreReader {
 /// A transaction under way.
 ///
 /// A change is seen by the questions asked after it.
-package protocol StoreWriter: StoreReader, MannersWriter {
+package protocol StoreWriter: StoreReader, MannersWriter, PeopleWriter, OperatorWriter {
     /// Stores a conversation; one without a number gets one.
     func put(_ conversation: inout ConversationRow) throws
     func put(_ member: MemberRow) throws

@@ -24,6 +24,9 @@ package struct ConversationRow: Hashable, Sendable {
     package var n: Int64
     /// The newest message's time.
     package var timetoken: Timetoken
+    /// The newest message that the list of recents does not pass over, and its time; 0 where there is none.
+    package var recentSeq: Seq
+    package var recentTime: Timetoken
     package var rev: Int64
     /// The oldest place that may hold a message; what lies below went with retention.
     package var firstSeq: Seq
@@ -49,6 +52,8 @@ package struct ConversationRow: Hashable, Sendable {
     package var hasMutes: Bool
     /// Which of a direct conversation's two people have blocked the other, so that sending asks for no block.
     package var blocks: DirectBlocks
+    /// What else is rare enough to be looked for only where it is said to be.
+    package var marks: ConversationMarks
     /// The commit that last touched it.
     package var moved: Int64
 
@@ -63,6 +68,8 @@ package struct ConversationRow: Hashable, Sendable {
         head = 0
         n = 0
         timetoken = Timetoken(rawValue: 0)
+        recentSeq = 0
+        recentTime = Timetoken(rawValue: 0)
         rev = 0
         firstSeq = 1
         floorN = 0
@@ -74,8 +81,12 @@ package struct ConversationRow: Hashable, Sendable {
         isFrozen = false
         hasMutes = false
         blocks = []
+        marks = []
         moved = 0
     }
+
+    /// What the list of recents is sorted by.
+    package var activeAt: Timetoken { recentSeq > 0 ? recentTime : timetoken }
 
     package func epoch(in generation: UInt64) -> Epoch {
         var generator = SplitMix64(seed: generation ^ salt)
@@ -93,6 +104,20 @@ package struct DirectBlocks: OptionSet, Hashable, Sendable {
 
     package static let byFirst = DirectBlocks(rawValue: 1)
     package static let bySecond = DirectBlocks(rawValue: 2)
+}
+
+/// What is rare in conversations, so that sending looks for it only where it is.
+package struct ConversationMarks: OptionSet, Hashable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+
+    /// Somebody was banned there since the log was made.
+    package static let bans = ConversationMarks(rawValue: 1)
+    /// One of a direct conversation's two was erased: whoever uses their name again is put in anew.
+    package static let lostPerson = ConversationMarks(rawValue: 2)
 }
 
 /// What one person has to do with one conversation.
@@ -116,9 +141,15 @@ package struct MemberRow: Hashable, Sendable {
     /// What they cleared for themselves.
     package var clearSeq: Seq
     package var clearN: Int64
+    /// Where the conversation ended when they took it out of their list; it comes back with the first message above.
+    package var removedSeq: Seq
+    /// What new devices are not given by themselves.
+    package var roamSeq: Seq
     package var isMuted: Bool
     package var isPinned: Bool
     package var isMarkedUnread: Bool
+    /// Their own change counter when they last marked it.
+    package var markedRev: Int64
     /// Changes when what they may see of the past changes.
     package var view: Int64
     /// Their own change counter when they last changed something here.
@@ -137,9 +168,12 @@ package struct MemberRow: Hashable, Sendable {
         readN = 0
         clearSeq = 0
         clearN = 0
+        removedSeq = 0
+        roamSeq = 0
         isMuted = false
         isPinned = false
         isMarkedUnread = false
+        markedRev = 0
         view = 0
         userRev = 0
         hasVoids = false
@@ -332,10 +366,18 @@ package struct UserRow: Hashable, Sendable {
     package var rev: Int64
     /// Tokens issued before are refused.
     package var revokedAt: Date?
+    package var state: UserState
+    /// Whether there may be a ban from the server.
+    package var isBanned: Bool
 
-    package init(profile: UserProfile, rev: Int64 = 0, revokedAt: Date? = nil) {
+    package init(
+        profile: UserProfile, rev: Int64 = 0, revokedAt: Date? = nil, state: UserState = .active,
+        isBanned: Bool = false
+    ) {
         self.profile = profile
         self.rev = rev
         self.revokedAt = revokedAt
+        self.state = state
+        self.isBanned = isBanned
     }
 }

@@ -1,4 +1,3 @@
-package import Foundation
 package import ScrollbackModel
 
 /// What a user may change about themselves; what is absent stays as it is.
@@ -23,12 +22,13 @@ extension Engine {
         }
         return try store.read { store in
             var seen: Set<UserID> = []
-            return try ids.filter { seen.insert($0).inserted }.compactMap { try store.user($0)?.profile }
+            return try ids.filter { seen.insert($0).inserted }.compactMap { try store.user($0) }
+                .filter { $0.state != .erased }.map(\.profile)
         }
     }
 
     package func user(_ id: UserID) throws -> UserProfile {
-        guard let row = try store.read({ try $0.user(id) }) else {
+        guard let row = try store.read({ try $0.user(id) }), row.state != .erased else {
             throw ChatError(.unknownUser, "there is no profile of \(id)")
         }
         return row.profile
@@ -44,6 +44,8 @@ extension Engine {
         log.submit(
             { transaction in
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
+                if row.state == .erasing { throw row.unknown }
+                if row.state == .erased { row.state = .active }
                 row.profile.name = change.name ?? row.profile.name
                 row.profile.avatar = change.avatar ?? row.profile.avatar
                 row.profile.metadata = change.metadata ?? row.profile.metadata
@@ -65,11 +67,5 @@ extension Engine {
                 try transaction.store.put(row)
                 transaction.publish(.revoked(id))
             }, completion: completion)
-    }
-
-    /// Refuses a token that was issued before its user's tokens were revoked.
-    package func checkNotRevoked(_ user: UserID, issuedAt: Date) throws {
-        guard let revokedAt = try store.read({ try $0.user(user)?.revokedAt }), issuedAt <= revokedAt else { return }
-        throw ChatError(.tokenRevoked, "the token was revoked: ask for a new one")
     }
 }

@@ -90,6 +90,13 @@ package final class Deliveries: Sendable {
             case .invisible: return nil
             }
             return (id, writer.json)
+        case .reported(let report):
+            writer.object { writer in
+                writer.field("event", "report")
+                writer.key("report")
+                writer.object { report.writeMembers(to: &$0) }
+            }
+            return (report.conversation, writer.json)
         default: return nil
         }
     }

@@ -27,35 +27,15 @@ enum GIF {
                 // Some decoders make room for a frame that sticks out.
                 header.width = max(header.width, try number(1) + number(5))
                 header.height = max(header.height, try number(3) + number(7))
-            } else if block.kind == .control, try block.whole.byte(at: 3) & 1 == 1 {
-                header.hasAlpha = true
             }
         }
-    }
-
-    /// All but comments, text and what applications put in; of the latter, what loops the picture and its colours stay.
-    static func cleaned(_ bytes: Bytes) throws(PictureError) -> Data {
-        var file = Data()
-        var blocks = try GIFBlocks(bytes)
-        blocks.head.write(to: &file)
-        while let block = try blocks.next() {
-            switch block.kind {
-            case .comment, .text: continue
-            case .application:
-                let kept = ["NETSCAPE2.0", "ANIMEXTS1.0", "ICCRGBG1012"]
-                guard kept.contains(where: { block.whole.has($0.utf8, at: 3) }) else { continue }
-            default: break
-            }
-            block.whole.write(to: &file)
-        }
-        return file
     }
 }
 
 /// The blocks of a GIF file behind its head, up to its end mark; a file without one throws at its end.
 private struct GIFBlocks {
     enum Kind {
-        case image, control, comment, text, application, other, end
+        case image, other, end
     }
 
     struct Block {
@@ -63,16 +43,13 @@ private struct GIFBlocks {
         let whole: Bytes
     }
 
-    /// The screen and its colour table.
-    let head: Bytes
     private let bytes: Bytes
     private var place: Int?
 
     init(_ bytes: Bytes) throws(PictureError) {
         self.bytes = bytes
-        let end = 13 + Self.colourTable(try bytes.byte(at: 10))
-        head = try bytes.part(from: 0, to: end)
-        place = end
+        // Behind the screen and its colour table.
+        place = 13 + Self.colourTable(try bytes.byte(at: 10))
     }
 
     mutating func next() throws(PictureError) -> Block? {
@@ -83,15 +60,7 @@ private struct GIFBlocks {
         case 0x3B:
             (kind, end) = (.end, start + 1)
         case 0x21:
-            kind =
-                switch try bytes.byte(at: start + 1) {
-                case 0x01: .text
-                case 0xF9: .control
-                case 0xFE: .comment
-                case 0xFF: .application
-                default: .other
-                }
-            end = try endOfParts(from: start + 2)
+            (kind, end) = (.other, try endOfParts(from: start + 2))
         case 0x2C:
             kind = .image
             end = try endOfParts(from: start + 11 + Self.colourTable(try bytes.byte(at: start + 9)))

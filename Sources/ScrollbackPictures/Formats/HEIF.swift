@@ -40,7 +40,6 @@ enum HEIF {
         }
         guard header.width > 0, header.height > 0 else { throw .corrupt }
         header.orientation = orientation(turn: turn, mirror: mirror)
-        header.hasAlpha = items.hasAlpha
         header.frames = items.isSequence ? 2 : 1
         return header
     }

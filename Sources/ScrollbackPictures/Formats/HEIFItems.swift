@@ -24,7 +24,6 @@ struct HEIFItems {
     /// The properties of the picture that is shown.
     private(set) var properties: [HEIFBoxes.Box] = []
     private(set) var surplus = Surplus()
-    private(set) var hasAlpha = false
     /// Whether the file has tracks, as moving pictures have.
     private(set) var isSequence = false
 
@@ -129,7 +128,7 @@ struct HEIFItems {
         surplus.metadata[index].extents.append(origin + sum..<origin + sum + length)
     }
 
-    /// Reads what is said of the picture that is shown, and whether any other picture is somebody's transparency.
+    /// Reads what is said of the picture that is shown.
     private mutating func readProperties(_ body: Bytes, of primary: Int) throws(PictureError) {
         var all: [HEIFBoxes.Box] = []
         var boxes = HEIFBoxes(body)
@@ -138,14 +137,12 @@ struct HEIFItems {
             var inner = HEIFBoxes(box.body)
             while all.count < 32_767, let property = try inner.next() { all.append(property) }
         }
-        let isAlpha = all.map(\.isAlpha)
         boxes = HEIFBoxes(body)
         while let box = try boxes.next() {
             guard box.name == "ipma" else { continue }
             try Self.readLinks(box.body) { item, index in
-                guard all.indices.contains(index) else { return }
-                if isAlpha[index] { hasAlpha = true }
-                if item == primary, properties.count < 256 { properties.append(all[index]) }
+                guard item == primary, properties.count < 256, all.indices.contains(index) else { return }
+                properties.append(all[index])
             }
         }
     }
@@ -165,16 +162,6 @@ struct HEIFItems {
                 each(item, try body.number(at: place, bytes: indexSize) & (indexSize == 2 ? 0x7FFF : 0x7F) - 1)
                 place += indexSize
             }
-        }
-    }
-}
-
-extension HEIFBoxes.Box {
-    /// Whether this property makes a picture the transparency of another one.
-    fileprivate var isAlpha: Bool {
-        guard name == "auxC" else { return false }
-        return ["urn:mpeg:mpegB:cicp:systems:auxiliary:alpha", "urn:mpeg:hevc:2015:auxid:1"].contains {
-            body.has($0.utf8, at: 4)
         }
     }
 }

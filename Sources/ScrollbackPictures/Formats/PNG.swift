@@ -7,7 +7,6 @@ enum PNG {
         var header = PictureHeader(type: .png)
         header.width = try bytes.number(at: 16, bytes: 4)
         header.height = try bytes.number(at: 20, bytes: 4)
-        header.hasAlpha = [4, 6].contains(try bytes.byte(at: 25))
         let sizes = 1...Int(Int32.max)
         guard sizes.contains(header.width), sizes.contains(header.height) else { throw .corrupt }
         do throws(PictureError) {
@@ -26,7 +25,6 @@ enum PNG {
         while let chunk = try chunks.next() {
             switch chunk.name {
             case "IDAT": isBeforePixels = false
-            case "tRNS": header.hasAlpha = true
             case "eXIf": header.orientation = Exif.orientation(in: chunk.body)
             case "acTL": if isBeforePixels { header.frames = max(1, try chunk.body.number(at: 0, bytes: 4)) }
             case "iCCP":

@@ -7,12 +7,11 @@ enum WebP {
         let isExtended = try bytes.code(at: 12) == "VP8X"
         let body = try bytes.part(from: 20)
         if isExtended {
-            header.hasAlpha = try body.byte(at: 0) & 0x10 != 0
             header.width = try body.number(at: 4, bytes: 3, littleEndian: true) + 1
             header.height = try body.number(at: 7, bytes: 3, littleEndian: true) + 1
         } else {
             let picture = try picture(try bytes.code(at: 12), body)
-            (header.width, header.height, header.hasAlpha) = (picture.width, picture.height, picture.hasAlpha)
+            (header.width, header.height) = (picture.width, picture.height)
         }
         guard header.width > 0, header.height > 0 else { throw .corrupt }
         do throws(PictureError) {
@@ -49,17 +48,17 @@ enum WebP {
     /// What the compressed picture itself says (RFC 6386, 9.1; RFC 9649, 3.4).
     private static func picture(
         _ name: Code, _ body: Bytes
-    ) throws(PictureError) -> (width: Int, height: Int, hasAlpha: Bool) {
+    ) throws(PictureError) -> (width: Int, height: Int) {
         switch name {
         case "VP8 ":
             guard body.has([0x9D, 0x01, 0x2A], at: 3) else { throw .corrupt }
             let width = try body.number(at: 6, bytes: 2, littleEndian: true) & 0x3FFF
-            return (width, try body.number(at: 8, bytes: 2, littleEndian: true) & 0x3FFF, false)
+            return (width, try body.number(at: 8, bytes: 2, littleEndian: true) & 0x3FFF)
         case "VP8L":
             guard try body.byte(at: 0) == 0x2F else { throw .corrupt }
             let width = try body.number(at: 1, bytes: 2, littleEndian: true)
             let rest = try body.number(at: 2, bytes: 3, littleEndian: true)
-            return (width & 0x3FFF + 1, rest >> 6 & 0x3FFF + 1, rest >> 20 & 1 == 1)
+            return (width & 0x3FFF + 1, rest >> 6 & 0x3FFF + 1)
         default: throw .corrupt
         }
     }

@@ -2,7 +2,7 @@
 enum Query: Int, CaseIterable {
     case beginRead, beginWrite, commit, rollback
     case conversationByName, conversationByNumber, channels
-    case member, members, memberships, spans, bits, voids, mentions
+    case member, members, memberships, involvements, channelInvolvements, spans, bits, voids, mentions
     case messageAt, messageByID, messageAtOrBelow, placeAtOrBelow, messagesNewestFirst, messagesOldestFirst
     case retired, changes, changeByOperation
     case actions, actionsAt, actionByValue, actionByTime, lastAction
@@ -18,6 +18,16 @@ enum Query: Int, CaseIterable {
     case putMedia, removeMedia, insertUse, removeUse, putUpload, removeUpload
     case block, blocks, blockers, insertBlock, dropBlock, mute, putMute, dropMute, eraseMutes
     case deliveryConversation, deliveries, deliveryCount, insertDelivery, dropDeliveriesOf, dropDeliveries
+    case receipt, positions, putReceipt, eraseReceipts
+    case invitation, invitationsTo, invitationsOf, putInvitation, dropInvitation, dropInvitations, eraseInvitations
+    case lastSeen, putLastSeen
+    case usersKnown, usersActive, usersInState, conversationsNamed, membershipsAfter, ban, bans, bansEnded
+    case report, reportOf, reports, reportsInState, reportsBy, reportsAbout, erasure, erasureNamed, erasuresOpen
+    case guestbook, mediaOf, mediaOfAfter, placesMentioning
+    case putBan, dropBan, eraseBans, insertReport, updateReport, insertErasure, updateErasure, insertGuest
+    case setSender, setRetiredSender, setMediaOwner, forgetMember, forgetSpans, forgetBits, forgetVoids, forgetMentions
+    case forgetGuest, forgetBlocks, forgetBlockers, forgetUploads, forgetReceipt, forgetInvitations, forgetInvited
+    case forgetLastSeen
 
     var sql: String {
         switch self {
@@ -39,6 +49,18 @@ enum Query: Int, CaseIterable {
             SELECT \(Self.memberColumns) FROM member WHERE conversation = ? AND user > ? AND standing = 1 ORDER BY user
             """
         case .memberships: "SELECT \(Self.memberColumns) FROM member WHERE user = ? ORDER BY conversation"
+        case .involvements:
+            // The user's rows first: the other way round would be every conversation there is.
+            """
+            SELECT \(Self.involvementColumns) FROM member m CROSS JOIN conversation c ON c.number = m.conversation
+            WHERE m.user = ? ORDER BY m.conversation
+            """
+        case .channelInvolvements:
+            """
+            SELECT \(Self.involvementColumns) FROM conversation c
+            LEFT JOIN member m ON m.conversation = c.number AND m.user = ?
+            WHERE c.kind = 'community' AND c.target = ? AND c.part > '' ORDER BY c.part
+            """
         case .spans: #"SELECT joined, "left" FROM span WHERE conversation = ? AND user = ? ORDER BY joined"#
         case .bits:
             """
@@ -65,7 +87,7 @@ enum Query: Int, CaseIterable {
             "SELECT seq, n, timetoken FROM message WHERE conversation = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
         case .messagesNewestFirst: Self.messages(newestFirst: true)
         case .messagesOldestFirst: Self.messages(newestFirst: false)
-        case .user: "SELECT id, name, avatar, metadata, rev, revokedAt FROM user WHERE id = ?"
+        case .user: "SELECT \(Self.userColumns) FROM user WHERE id = ?"
         case .retired: "SELECT \(Self.retiredColumns) FROM retired WHERE id = ? AND conversation = ?"
         case .changes: "SELECT \(Self.changeColumns) FROM change WHERE conversation = ? AND rev > ? ORDER BY rev"
         case .changeByOperation:
@@ -99,14 +121,15 @@ enum Query: Int, CaseIterable {
         case .eraseMembers:
             """
             UPDATE member SET standing = 2, role = 'member', joinSeq = 0, joinN = 0, readSeq = 0, readN = 0,
-                clearSeq = 0, clearN = 0, isMuted = 0, isPinned = 0, isMarkedUnread = 0, view = 0, userRev = 0, hasVoids = 0
+                clearSeq = 0, clearN = 0, removedSeq = 0, roamSeq = 0, isMuted = 0, isPinned = 0, isMarkedUnread = 0,
+                markedRev = 0, view = 0, userRev = 0, hasVoids = 0
             WHERE conversation = ?
             """
         case .block, .blocks, .blockers, .insertBlock, .dropBlock, .mute, .putMute, .dropMute, .eraseMutes: manners
         case .deliveryConversation, .deliveries, .deliveryCount, .insertDelivery, .dropDeliveriesOf,
             .dropDeliveries:
             manners
-        default: mediaSQL ?? change
+        default: people ?? mediaSQL ?? operatorSQL ?? change
         }
     }
 
@@ -115,25 +138,26 @@ enum Query: Int, CaseIterable {
         case .insertConversation:
             """
             INSERT INTO conversation (\(Self.settings), kind, target, part)
-            VALUES (\(Self.places(28)))
+            VALUES (\(Self.places(31)))
             ON CONFLICT (kind, target, part) DO UPDATE
             SET (\(Self.settings)) = (\(Self.excluded(Self.settings)))
             RETURNING number
             """
         case .updateConversation:
             // Not its name: SQLite would write the index on names anew, though a name never changes.
-            "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(25))) WHERE number = ?"
+            "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(28))) WHERE number = ?"
         case .putMember:
             """
-            INSERT INTO member (\(Self.memberColumns)) VALUES (\(Self.places(16)))
+            INSERT INTO member (\(Self.memberColumns)) VALUES (\(Self.places(19)))
             ON CONFLICT (conversation, user) DO UPDATE
             SET (\(Self.memberState)) = (\(Self.excluded(Self.memberState)))
             """
         case .putUser:
             """
-            INSERT INTO user (id, name, avatar, metadata, rev, revokedAt) VALUES (\(Self.places(6)))
+            INSERT INTO user (\(Self.userColumns)) VALUES (\(Self.places(8)))
             ON CONFLICT (id) DO UPDATE SET name = excluded.name, avatar = excluded.avatar,
-                metadata = excluded.metadata, rev = excluded.rev, revokedAt = excluded.revokedAt
+                metadata = excluded.metadata, rev = excluded.rev, revokedAt = excluded.revokedAt,
+                state = excluded.state, isBanned = excluded.isBanned
             """
         case .insertMessage: "INSERT INTO message (conversation, \(Self.messageColumns)) VALUES (\(Self.places(22)))"
         case .putSpan:
@@ -206,14 +230,21 @@ enum Query: Int, CaseIterable {
     private static let settings = """
         name, avatar, metadata, visibility, isPrivate, isDeleted, createdAt, salt, head, n, timetoken, rev, firstSeq, \
         floorN, floorTime, sweptSeq, changeFloor, retention, hasVoids, view, isFrozen, capacity, hasMutes, \
-        blocks, moved
+        blocks, recentSeq, recentTime, marks, moved
         """
     static let conversationColumns = "number, kind, target, part, \(settings)"
     private static let memberState = """
-        standing, role, joinSeq, joinN, readSeq, readN, clearSeq, clearN, isMuted, isPinned, isMarkedUnread, view, userRev, \
-        hasVoids
+        standing, role, joinSeq, joinN, readSeq, readN, clearSeq, clearN, removedSeq, roamSeq, isMuted, isPinned, \
+        isMarkedUnread, markedRev, view, userRev, hasVoids
         """
     static let memberColumns = "conversation, user, \(memberState)"
+    private static let involvementColumns = """
+        c.number, c.kind, c.part = '', c.isDeleted, c.isPrivate, c.head, c.n, c.moved, \
+        iif(c.recentSeq > 0, c.recentTime, c.timetoken), c.recentSeq, m.standing, ifnull(m.userRev, 0), \
+        ifnull(m.isMuted, 0), ifnull(m.isPinned, 0), ifnull(m.isMarkedUnread, 0), ifnull(m.hasVoids, 0), \
+        ifnull(m.removedSeq, 0), max(c.floorN, ifnull(m.joinN, 0), ifnull(m.readN, 0), ifnull(m.clearN, 0)), \
+        max(c.firstSeq - 1, ifnull(m.joinSeq, 0), ifnull(m.readSeq, 0), ifnull(m.clearSeq, 0))
+        """
     static let changeColumns = "rev, kind, lower, upper, at, operation, digest, answer"
     static let actionColumns = "seq, timetoken, sender, type, value"
     static let retiredColumns = "id, sender, digest, seq, n, timetoken"

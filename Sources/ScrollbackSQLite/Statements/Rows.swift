@@ -41,6 +41,9 @@ extension Columns {
         row.capacity = optionalInteger()
         row.hasMutes = flag()
         row.blocks = DirectBlocks(rawValue: integer())
+        row.recentSeq = integer()
+        row.recentTime = Timetoken(rawValue: bits())
+        row.marks = ConversationMarks(rawValue: integer())
         row.moved = integer()
         return row
     }
@@ -70,12 +73,40 @@ extension Columns {
         row.readN = integer()
         row.clearSeq = integer()
         row.clearN = integer()
+        row.removedSeq = integer()
+        row.roamSeq = integer()
         row.isMuted = flag()
         row.isPinned = flag()
         row.isMarkedUnread = flag()
+        row.markedRev = integer()
         row.view = integer()
         row.userRev = integer()
         row.hasVoids = flag()
+        return row
+    }
+
+    mutating func involvement() throws -> InvolvementRow {
+        let number = integer()
+        let kind: ConversationKind = try choice("kind")
+        let isCommunityItself = flag() && kind == .community
+        var row = InvolvementRow(number: number, kind: kind, isCommunityItself: isCommunityItself)
+        row.isDeleted = flag()
+        row.isPrivate = flag()
+        row.head = integer()
+        row.n = integer()
+        row.moved = integer()
+        row.activeAt = Timetoken(rawValue: bits())
+        row.recentSeq = integer()
+        row.standing = optionalInteger().flatMap { MemberRow.Standing(rawValue: $0) }
+        row.isMember = row.standing == .member
+        row.userRev = integer()
+        row.isMuted = flag()
+        row.isPinned = flag()
+        row.isMarkedUnread = flag()
+        row.hasVoids = flag()
+        row.removedSeq = integer()
+        row.baseN = integer()
+        row.position = integer()
         return row
     }
 
@@ -147,7 +178,9 @@ extension Columns {
     mutating func user() -> UserRow {
         let profile = UserProfile(
             id: UserID(known: text()), name: optionalText(), avatar: optionalText(), metadata: json())
-        return UserRow(profile: profile, rev: integer(), revokedAt: optionalDate())
+        return UserRow(
+            profile: profile, rev: integer(), revokedAt: optionalDate(),
+            state: UserState(rawValue: integer()) ?? .deactivated, isBanned: flag())
     }
 
     private mutating func json() -> RawJSON? { optionalText().map { RawJSON(known: $0) } }
@@ -197,6 +230,9 @@ extension Parameters {
         add(row.capacity)
         add(row.hasMutes)
         add(row.blocks.rawValue)
+        add(row.recentSeq)
+        add(bits: row.recentTime.rawValue)
+        add(row.marks.rawValue)
         add(row.moved)
     }
 
@@ -211,9 +247,12 @@ extension Parameters {
         add(row.readN)
         add(row.clearSeq)
         add(row.clearN)
+        add(row.removedSeq)
+        add(row.roamSeq)
         add(row.isMuted)
         add(row.isPinned)
         add(row.isMarkedUnread)
+        add(row.markedRev)
         add(row.view)
         add(row.userRev)
         add(row.hasVoids)
@@ -295,6 +334,8 @@ extension Parameters {
         add(row.profile.metadata?.text)
         add(row.rev)
         add(row.revokedAt)
+        add(row.state.rawValue)
+        add(row.isBanned)
     }
 }
 

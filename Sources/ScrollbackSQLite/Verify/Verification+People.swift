@@ -9,6 +9,7 @@ extension Verification {
         try checkSpans(of: row)
         try checkUncounted(of: row)
         try checkMentions(of: row)
+        try checkReceipts(of: row)
     }
 
     private mutating func checkPositions(of row: ConversationRow) throws {
@@ -34,6 +35,15 @@ extension Verification {
             // A reader has the number, but not the place: they joined the community, at a time.
             if member.standing != .reader { try check("join", member.joinSeq, member.joinN) }
             return true
+        }
+    }
+
+    /// Nobody has read what was not said.
+    private mutating func checkReceipts(of row: ConversationRow) throws {
+        for user in Set(row.id.namedUsers).sorted() {
+            let seq = try reader.receipt(of: user, in: row.number)
+            guard row.id.kind == .direct ? !(0...row.head).contains(seq) : seq != 0 else { continue }
+            try found("\(row.id): \(user) has read place \(seq), which is not in 0...\(row.head)")
         }
     }
 

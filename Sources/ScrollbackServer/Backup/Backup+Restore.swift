@@ -1,4 +1,5 @@
 package import Foundation
+import ScrollbackEngine
 package import ScrollbackModel
 package import ScrollbackSQLite
 import StoreFiles
@@ -12,25 +13,31 @@ extension Backup {
     ///
     /// The store gets its name last, and on disk before that: a restore that was stopped half way can be run again.
     ///
+    /// - Parameter erasures: an `erasures.jsonl`, of the directory that is replaced or of a later backup: whom it names is
+    ///   erased again when the server starts, as are those whom one in the data directory names, or in the backup itself.
+    /// - Returns: what is in the backup, and how many are known to have been erased; nothing where no list told.
     /// - Throws: `invalid-parameter` where either directory is not what it must be, or a file is not what was backed up;
     ///   `conflict` where a server runs.
     package static func restore(
-        _ directory: URL, to data: URL, progress: Progress = { _, _ in }
-    ) throws(ChatError) -> (manifest: BackupManifest, contents: StoreContents) {
+        _ directory: URL, to data: URL, erasures: URL? = nil, progress: Progress = { _, _ in }
+    ) throws(ChatError) -> (manifest: BackupManifest, contents: StoreContents, erasures: Int?) {
         let manifest = try BackupManifest.read(in: directory)
+        let known = try erasures.map { (file) throws(ChatError) in try FileErasureRegister.read(file) }
         let exists = FileManager.default.fileExists(atPath: data.path)
         try makeDirectory(data, for: "data")
         let lock = try DirectoryLock(data, else: .conflict, "stop the server that runs there")
         defer { lock.release() }
         do {
             try checkHasNoStore(data)
+            let count = try keepErasures(known, from: directory, in: data)
             let contents = try fill(data, from: directory, manifest, progress)
-            return (manifest, contents)
+            return (manifest, contents, count)
         } catch {
             for name in names { unlink(data.appending(component: name + unfinished).path) }
             if !exists {
                 try? FileManager.default.removeItem(at: MediaDirectory(in: data).root)
                 unlink(data.appending(component: DirectoryLock.fileName).path)
+                unlink(data.appending(component: FileErasureRegister.fileName).path)
                 rmdir(data.path)
             }
             throw error
@@ -66,12 +73,24 @@ extension Backup {
             let isStore = name.hasPrefix(SQLiteStore.fileName) || name.hasPrefix("search.sqlite")
             return isStore && !name.contains(unfinished) || owned.contains(name)
         }
-        let hasFiles = !isUnfinished(in: data) && MediaDirectory(in: data).list(after: nil, limit: 1).count > 0
+        let hasFiles = !isUnfinished(in: data) && !MediaDirectory(in: data).list(after: nil, limit: 1).isEmpty
         guard let store = store ?? (hasFiles ? MediaDirectory.name : nil) else { return }
         throw .invalidParameter(
             "data",
             "has a store, or a part of one: \(data.appending(component: store).path). Move the directory away, or name "
                 + "another one")
+    }
+
+    /// Writes down who is to be erased again, before the store is there that has them.
+    private static func keepErasures(
+        _ given: [RegisteredErasure]?, from directory: URL, in data: URL
+    ) throws(ChatError) -> Int? {
+        let own = data.appending(component: FileErasureRegister.fileName)
+        let isKnown = given != nil || FileManager.default.fileExists(atPath: own.path)
+        let register = FileErasureRegister(in: data)
+        for erasure in given ?? [] { try register.add(erasure) }
+        for erasure in try FileErasureRegister(in: directory).all() { try register.add(erasure) }
+        return isKnown ? try register.all().count : nil
     }
 
     private static func fill(

@@ -74,7 +74,11 @@ package enum Backup {
     }
 
     private static func empty(_ partial: URL) throws(ChatError) {
-        let own = [SQLiteStore.fileName, SQLiteStore.fileName + "-journal", BackupManifest.fileName] + secrets
+        let own =
+            [
+                SQLiteStore.fileName, SQLiteStore.fileName + "-journal", BackupManifest.fileName,
+                FileErasureRegister.fileName,
+            ] + secrets
         for name in own { unlink(partial.appending(component: name).path) }
         try? FileManager.default.removeItem(at: MediaDirectory(in: partial).root)
         let left = (try? FileManager.default.contentsOfDirectory(atPath: partial.path)) ?? []
@@ -98,6 +102,12 @@ package enum Backup {
                 throw .invalidParameter("data", "has no \(name) (\(file.path)): start a server there once")
             }
             files.append(try DurableFile.copy(file, to: partial.appending(component: name)))
+        }
+        // An older backup may be restored beside this one.
+        let erasures = data.appending(component: FileErasureRegister.fileName)
+        if FileManager.default.fileExists(atPath: erasures.path) {
+            files.append(
+                try DurableFile.copy(erasures, to: partial.appending(component: FileErasureRegister.fileName)))
         }
         try DurableFile.sync(store)
         let manifest = BackupManifest(contents, files: files, now: now)

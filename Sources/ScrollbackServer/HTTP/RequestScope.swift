@@ -44,10 +44,10 @@ struct RequestScope: Sendable {
         return caller
     }
 
-    /// Checks a token's signature, its times, and that its user's tokens were not revoked since.
+    /// Checks a token's signature, its times, and that its user may come in.
     func verify(_ token: String) async throws(ChatError) -> VerifiedToken {
         let verified = try await tokens.verify(token)
-        try await read { try $0.checkNotRevoked(verified.caller.user, issuedAt: verified.issuedAt) }
+        try await read { try $0.checkMayEnter(verified.caller.user, issuedAt: verified.issuedAt) }
         return verified
     }
 
@@ -155,10 +155,10 @@ struct RequestScope: Sendable {
         (plusIsSpace ? text.replacingOccurrences(of: "+", with: " ") : String(text)).removingPercentEncoding
     }
 
-    /// `limit` and `cursor` of a list, and a parameter of its own; each at most once.
+    /// `limit` and `cursor` of a list, and parameters of its own; each at most once.
     func window(
-        _ request: Request, also name: String? = nil
-    ) throws(ChatError) -> (limit: Int, cursor: String?, also: String?) {
+        _ request: Request, also names: [String] = []
+    ) throws(ChatError) -> (limit: Int, cursor: String?, also: [String: String]) {
         let values = try query(request)
         func one(_ name: String) throws(ChatError) -> String? {
             guard let given = values[name] else { return nil }
@@ -170,7 +170,9 @@ struct RequestScope: Sendable {
             guard let number = Int(text) else { throw .invalidParameter("limit", "must be a whole number") }
             limit = number
         }
-        return (limit, try one("cursor"), try name.flatMap { (name) throws(ChatError) in try one(name) })
+        var also: [String: String] = [:]
+        for name in names { also[name] = try one(name) }
+        return (limit, try one("cursor"), also)
     }
 }
 

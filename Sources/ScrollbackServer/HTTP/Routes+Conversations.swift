@@ -8,20 +8,30 @@ extension Route {
     static let conversations: [Route] = [
         Route(.get, "/v1/conversations") { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
-            let (limit, cursor, name) = try scope.window(request, also: "kind")
-            var kind: ConversationKind?
-            if let name {
-                guard let known = ConversationKind(rawValue: name) else {
-                    throw .invalidParameter(
-                        "kind", "must be one of \(ConversationKind.allCases.map(\.rawValue).joined(separator: ", "))")
-                }
-                kind = known
+            let (limit, cursor, parameters) = try scope.window(request, also: ["kind", "muted", "unread", "include"])
+            var filter = ListFilter()
+            filter.kind = try parameters["kind"].map { (name) throws(ChatError) in try choice(name, "kind") }
+            filter.isMuted = try parameters["muted"].map { (text) throws(ChatError) in try flag(text, "muted") }
+            filter.isUnread =
+                try parameters["unread"].map { (text) throws(ChatError) in try flag(text, "unread") } ?? false
+            if let include = parameters["include"], include != "totals" {
+                throw .invalidParameter("include", "must be totals")
             }
-            let wanted = kind
+            let wanted = filter
+            let wantsTotals = parameters["include"] != nil
             let (heads, next) = try await scope.read {
-                try $0.recents(kind: wanted, limit: limit, cursor: cursor, by: caller)
+                try $0.recents(wanted, limit: limit, cursor: cursor, by: caller)
             }
-            return list(heads, "conversations", next)
+            let totals = try await wantsTotals ? scope.read { try $0.totals(by: caller) } : nil
+            return respond { writer in
+                writer.key("conversations")
+                writer.array(heads) { $1.write(to: &$0) }
+                writer.field("cursor", next)
+                if let totals {
+                    writer.key("totals")
+                    totals.write(to: &writer)
+                }
+            }
         },
         Route(.get, "/v1/communities/{target}/channels") { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
@@ -84,15 +94,6 @@ extension Route {
             try await scope.write { $0.deleteConversation(id, by: caller, completion: $1) }
             return Response(status: .noContent)
         },
-        Route(.put, "/v1/conversations/{conversation}/read") { scope, request, context throws(ChatError) in
-            let caller = try await scope.caller(request)
-            let id = try scope.conversation(context)
-            let (place, log) = try await scope.place(request)
-            let summary = try await scope.write {
-                $0.read(id, seq: place, epoch: log, by: caller, completion: $1)
-            }
-            return respond { summary.writeMembers(to: &$0) }
-        },
     ]
 
     static let members: [Route] = [
@@ -101,12 +102,8 @@ extension Route {
             let id = try scope.conversation(context)
             let (limit, cursor, _) = try scope.window(request)
             let after = try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") }
-            let members = try await scope.read { try $0.members(of: id, after: after, limit: limit, by: caller) }
-            return respond { writer in
-                writer.key("members")
-                writer.array(members) { $1.write(to: &$0) }
-                if members.count == limit { writer.field("cursor", members.last?.id) }
-            }
+            let page = try await scope.read { try $0.memberList(of: id, after: after, limit: limit, by: caller) }
+            return respond { page.writeMembers(to: &$0) }
         },
         Route(.put, "/v1/conversations/{conversation}/members/{user}") { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
@@ -136,6 +133,22 @@ extension Route {
             return Response(status: .noContent)
         },
     ]
+
+    private static func choice(_ name: String, _ parameter: String) throws(ChatError) -> ConversationKind {
+        guard let kind = ConversationKind(rawValue: name) else {
+            throw .invalidParameter(
+                parameter, "must be one of \(ConversationKind.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return kind
+    }
+
+    private static func flag(_ text: String, _ parameter: String) throws(ChatError) -> Bool {
+        switch text {
+        case "true": true
+        case "false": false
+        default: throw .invalidParameter(parameter, "must be true or false")
+        }
+    }
 
     private static func list(_ heads: [ConversationHead], _ name: String, _ next: String?) -> Response {
         respond { writer in

@@ -97,7 +97,7 @@ extension Route {
             verified = try await scope.tokens.verify(try scope.bearer(request))
         }
         return try await scope.read { engine in
-            try engine.checkNotRevoked(verified.caller.user, issuedAt: verified.issuedAt)
+            try engine.checkMayEnter(verified.caller.user, issuedAt: verified.issuedAt)
             return try engine.file(media, by: verified.caller)
         }
     }
@@ -107,7 +107,7 @@ extension RequestScope {
     /// Who goes on with an upload, which may be by the token they began it with, though it expired meanwhile.
     func uploader(_ request: Request) async throws(ChatError) -> Caller {
         let verified = try await tokens.verify(try bearer(request), evenExpired: true)
-        try await read { try $0.checkNotRevoked(verified.caller.user, issuedAt: verified.issuedAt) }
+        try await read { try $0.checkMayEnter(verified.caller.user, issuedAt: verified.issuedAt) }
         return verified.caller
     }
 }

@@ -36,17 +36,25 @@ extension Route {
             let id = try scope.conversation(context)
             let limits = scope.engine.limits
             var messages: [ImportedMessage]?
+            var countsUnread = false
             try await scope.object(request) { (name, value) throws(ChatError) in
-                guard name == "messages" else { return try value.skip() }
-                messages = try value.list("messages", limit: 1000) { (message) throws(ChatError) in
-                    let fields = try SubmissionFields(from: &message)
-                    return ImportedMessage(
-                        sender: try fields.sender.required("sender"), sentAt: try fields.sentAt.required("sentAt"),
-                        submission: try Submission(from: fields, limits: limits))
+                switch name {
+                case "countsUnread": countsUnread = try value.bool()
+                case "messages":
+                    messages = try value.list("messages", limit: 1000) { (message) throws(ChatError) in
+                        let fields = try SubmissionFields(from: &message)
+                        return ImportedMessage(
+                            sender: try fields.sender.required("sender"), sentAt: try fields.sentAt.required("sentAt"),
+                            submission: try Submission(from: fields, limits: limits))
+                    }
+                default: try value.skip()
                 }
             }
             let batch = try messages.required("messages")
-            let report = try await scope.write { $0.importHistory(batch, into: id, by: caller, completion: $1) }
+            let isCounted = countsUnread
+            let report = try await scope.write {
+                $0.importHistory(batch, into: id, countsUnread: isCounted, by: caller, completion: $1)
+            }
             return respond { writer in
                 writer.field("imported", report.imported)
                 writer.field("skipped", report.skipped)

@@ -32,6 +32,8 @@ extension Route {
                 }
             }
             let subject = try user.required("user")
+            // Whoever may not come in gets no token to try it with.
+            try await scope.read { try $0.checkMayEnter(subject, issuedAt: .distantFuture) }
             let token: String
             do {
                 token = try await scope.tokens.token(for: subject, isAdmin: isAdmin, lifetime: lifetime)

@@ -20,7 +20,8 @@ struct Route: Sendable {
 
     /// Every operation there is.
     static let all: [Route] =
-        people + blocks + conversations + members + messages + changes + actions + history + uploads + media
+        people + departures + lists + blocks + bans + reports + conversations + state + members + readers + invitations
+        + presence + messages + changes + actions + history + uploads + media
         + operations
 }
 

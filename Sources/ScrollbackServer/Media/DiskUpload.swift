@@ -48,18 +48,21 @@ final class DiskUpload: UploadFile {
         return (facts?[.referenceCount] as? Int ?? 1) > 1
     }
 
-    /// Goes on in a file of its own with the first bytes: the blob's stay what they are.
+    /// Goes on in a file of its own with the first bytes, which are on disk there before they lose the name they had: the
+    /// blob's stay what they are.
     private func separate(count: Int64) throws(ChatError) {
-        guard unlink(file.path) == 0 else { throw DurableFile.failure("\(file.path) can't be removed") }
-        let copy = Foundation.open(file.path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0o600)
-        guard copy >= 0 else { throw DurableFile.failure("\(file.path) can't be made") }
+        let new = directory.newFile()
+        let copy = Foundation.open(new.path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0o600)
+        guard copy >= 0 else { throw DurableFile.failure("\(new.path) can't be made") }
         try state.withLock { (state) throws(ChatError) in
             let kept = state.descriptor
             defer { Foundation.close(kept) }
             state.descriptor = copy
-            state.isNew = true
-            try DurableFile.copy(count, from: kept, to: copy, file)
+            try DurableFile.copy(count, from: kept, to: copy, new)
         }
+        try syncBytes()
+        try DurableFile.rename(new, to: file)
+        try DurableFile.sync(directory.uploads)
     }
 
     deinit { state.withLock { if $0.descriptor >= 0 { Foundation.close($0.descriptor) } } }
@@ -172,7 +175,8 @@ final class DiskBlob: BlobFile {
     deinit { Foundation.close(descriptor) }
 
     func read(at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
-        try await threads.blocking { [descriptor] () throws(ChatError) in
+        // With it the descriptor stays open.
+        try await threads.blocking { [self] () throws(ChatError) in
             try Self.read(descriptor, at: offset, count: count)
         }
     }

@@ -22,13 +22,19 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     private var context: ChannelHandlerContext?
     private let raw: RawFrameHandler
     private var queue: Deque<ByteBuffer> = []
-    private var queuedBytes = 0
+    private var waitingBytes = 0 {
+        didSet { lastWaitingBytes.store(waitingBytes, ordering: .relaxed) }
+    }
+    /// For who asks from another thread.
+    private let lastWaitingBytes = Atomic<Int>(0)
     private var isClosing = false
     /// Of rooms whose messages were left out for this socket, where they stand.
     private var owed: [ConversationID: HeadFrame] = [:]
     /// Requests whose answers may be long, in the order they came.
     private var reads: Deque<@Sendable () -> Void> = []
     private var isReading = false
+    /// A control frame has at most 125 bytes, two of which are the code (RFC 6455 section 5.5).
+    private static let closeTextBytes = 120
     /// How many of them may wait before no more frames are taken from the peer.
     private static let maximumReads = 64
 
@@ -140,17 +146,17 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
             raw.write(frame)
             return true
         }
-        guard queuedBytes + frame.readableBytes <= maximumQueuedBytes else {
+        guard waitingBytes + frame.readableBytes <= maximumQueuedBytes else {
             overflow()
             return false
         }
         queue.append(frame)
-        queuedBytes += frame.readableBytes
+        waitingBytes += frame.readableBytes
         return false
     }
 
     /// Whether so much waits for the peer that it is spared what it can do without.
-    var isBehind: Bool { queuedBytes > maximumQueuedBytes / 2 }
+    var isBehind: Bool { waitingBytes > maximumQueuedBytes / 2 }
 
     /// A message was left out for this socket: once it has read what waits, it is told where the room stands.
     func owe(_ head: HeadFrame) {
@@ -165,7 +171,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         var mustFlush = false
         while context.channel.isWritable, let frame = queue.popFirst() {
-            queuedBytes -= frame.readableBytes
+            waitingBytes -= frame.readableBytes
             raw.write(frame)
             mustFlush = true
         }
@@ -182,7 +188,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
     private func overflow() {
         metrics.slowCloses.add(1)
         queue.removeAll()
-        queuedBytes = 0
+        waitingBytes = 0
         session?.disconnected()
         finish(.tooSlow, "the connection did not read fast enough: resume")
     }
@@ -194,7 +200,7 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
         isClosing = true
         var payload = context.channel.allocator.buffer(capacity: 2 + text.utf8.count)
         payload.writeInteger(UInt16(reason.rawValue))
-        payload.writeString(String(text.prefix(100)))
+        payload.writeString(text.prefix(utf8: Self.closeTextBytes))
         sendControl(.connectionClose, payload)
         // A peer that reads answers the close frame; one that doesn't is given some time.
         let patience: TimeAmount = reason == .tooSlow ? .seconds(30) : .seconds(5)
@@ -209,12 +215,26 @@ final class WebSocketHandler: ChannelInboundHandler, SessionOutlet, @unchecked S
 
     // MARK: SessionOutlet
 
+    var queuedBytes: Int { lastWaitingBytes.load(ordering: .relaxed) }
+
     func send(_ frame: [UInt8]) {
         lane.reply(frame, to: self)
     }
 
     func close(_ reason: CloseReason, _ text: String) {
         lane.close(self, reason, text)
+    }
+}
+
+extension String {
+    /// As many whole characters from its beginning as go into so many bytes.
+    fileprivate func prefix(utf8 count: Int) -> String {
+        var bytes = 0
+        return String(
+            prefix { character in
+                bytes += character.utf8.count
+                return bytes <= count
+            })
     }
 }
 

@@ -19,6 +19,9 @@ extension StoreConformance {
                     owner.isMuted = true
                     owner.isPinned = true
                     owner.isMarkedUnread = true
+                    owner.markedRev = 4
+                    owner.removedSeq = 3
+                    owner.roamSeq = 3
                     owner.view = 2
                     owner.userRev = 4
                     try store.put(owner)

@@ -40,6 +40,9 @@ extension StoreConformance {
             row.isMuted = true
             row.isPinned = true
             row.isMarkedUnread = true
+            row.markedRev = 8
+            row.removedSeq = 9
+            row.roamSeq = 10
             row.view = 7
             row.userRev = .max
             try store.change { [row] in try $0.put(row) }
@@ -98,6 +101,62 @@ extension StoreConformance {
                 try expectEqual(Set(try store.memberships(of: "alice")), Set(mine))
                 try expectEqual(try store.memberships(of: "alice").count, 3)
                 try expectEqual(try store.memberships(of: "bob"), [])
+            }
+        },
+        Case("What a user has to do with each conversation is what its row and theirs say") { store in
+            var group = try store.make(.group("g"))
+            group.head = 9
+            group.n = 8
+            group.firstSeq = 4
+            group.floorN = 2
+            group.timetoken = Timetoken(rawValue: .max)
+            group.recentSeq = 7
+            group.recentTime = Timetoken(rawValue: 1 << 63)
+            var quiet = try store.make(.direct(between: "alice", and: "bob"))
+            quiet.timetoken = Timetoken(rawValue: 17)
+            quiet.isDeleted = true
+            var member = MemberRow(conversation: group.number, user: "alice", standing: .left, role: .owner)
+            (member.joinSeq, member.joinN, member.readSeq, member.readN) = (2, 1, 5, 4)
+            (member.clearSeq, member.clearN, member.removedSeq) = (3, 3, 6)
+            (member.isMuted, member.isMarkedUnread, member.hasVoids, member.userRev) = (true, true, true, 12)
+            var pinned = MemberRow(conversation: quiet.number, user: "alice", standing: .reader)
+            pinned.isPinned = true
+            try store.change { [group, quiet, member, pinned] store in
+                for var row in [group, quiet] { try store.put(&row) }
+                for row in [member, pinned] { try store.put(row) }
+                try store.put(MemberRow(conversation: quiet.number, user: "bob", standing: .member))
+            }
+            try store.read { [group, quiet, member, pinned] store in
+                try expectEqual(
+                    try store.involvements(of: "alice"),
+                    [InvolvementRow(of: group, member), InvolvementRow(of: quiet, pinned)])
+                try expectEqual(try store.involvements(of: "carol"), [])
+                let found = try store.involvements(of: "alice")[0]
+                try expectEqual(
+                    [found.baseN, found.position, Int64(bitPattern: found.activeAt.rawValue)], [4, 5, .min])
+            }
+        },
+        Case("The channels of a community come by name, whether or not the user has a row there") { store in
+            let community = try store.make(.community("city"))
+            let channels = try ["b", "a", "é"].map {
+                try store.make(.community("city", channel: Identifier(known: $0)))
+            }
+            _ = try store.make(.community("city2", channel: "a"))
+            let reader = MemberRow(conversation: channels[0].number, user: "alice", standing: .reader)
+            try store.change { store in
+                try store.put(reader)
+                try store.put(MemberRow(conversation: channels[1].number, user: "bob", standing: .member))
+                try store.put(MemberRow(conversation: community.number, user: "alice", standing: .member))
+            }
+            try store.read { store in
+                try expectEqual(
+                    try store.channelInvolvements(of: "alice", in: "city"),
+                    [
+                        InvolvementRow(of: channels[1], nil), InvolvementRow(of: channels[0], reader),
+                        InvolvementRow(of: channels[2], nil),
+                    ])
+                try expectEqual(try store.involvements(of: "alice").map(\.isCommunityItself), [true, false])
+                try expectEqual(try store.channelInvolvements(of: "alice", in: "village"), [])
             }
         },
     ]

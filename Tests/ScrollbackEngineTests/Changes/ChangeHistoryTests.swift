@@ -311,7 +311,7 @@ extension Device {
     var heads: [(seq: Seq, rev: Int64)] {
         get throws {
             try events.compactMap { event in
-                if case .head(_, _, let seq, _, let rev, _) = event { return (seq, rev) }
+                if case .head(_, let news) = event { return (news.seq, news.rev) }
                 return nil
             }
         }

@@ -40,7 +40,10 @@ final class ChangeProgram {
             .community("city", channel: "general"), .community("city", channel: "general"), .room("lobby"),
         ])
         plain = PlainLog(kind: log.kind)
-        try world.set { $0.countWindowDays = nil }
+        try world.set {
+            $0.countWindowDays = nil
+            $0.replayDays = 36_500
+        }
         switch log.kind {
         case .group: try world.make(log, members: ["alice", "bob", "mona"])
         case .community:

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -300,7 +301,7 @@ struct EditAndDeleteTests {
         #expect(try world.importHistory([root, reply], into: group).skipped == 2)
     }
 
-    @Test("What a recall does not take off the counts, by the setting, stays there until it is read")
+    @Test("What a recall does not take off the counts, by the setting, stays there until it is read", .rows(217))
     func recallKeepsUnread() throws {
         try world.set { $0.recallLowersUnread = false }
         let (one, two) = (try sent(), try sent())

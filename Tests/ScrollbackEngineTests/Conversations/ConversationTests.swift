@@ -301,12 +301,12 @@ struct ConversationTests {
         let world = try World()
         let issued = world.clock.now
         world.clock.advance(by: 10)
-        #expect(refusal { try world.engine.checkNotRevoked("alice", issuedAt: issued) } == nil)
+        #expect(refusal { try world.engine.checkMayEnter("alice", issuedAt: issued) } == nil)
         try world.done { world.engine.revokeTokens(of: "alice", by: World.admin, completion: $0) }
-        #expect(refusal { try world.engine.checkNotRevoked("alice", issuedAt: issued) }?.code == .tokenRevoked)
-        #expect(refusal { try world.engine.checkNotRevoked("alice", issuedAt: world.clock.now) }?.code == .tokenRevoked)
-        #expect(refusal { try world.engine.checkNotRevoked("alice", issuedAt: world.clock.now + 1) } == nil)
-        #expect(refusal { try world.engine.checkNotRevoked("bob", issuedAt: issued) } == nil)
+        #expect(refusal { try world.engine.checkMayEnter("alice", issuedAt: issued) }?.code == .tokenRevoked)
+        #expect(refusal { try world.engine.checkMayEnter("alice", issuedAt: world.clock.now) }?.code == .tokenRevoked)
+        #expect(refusal { try world.engine.checkMayEnter("alice", issuedAt: world.clock.now + 1) } == nil)
+        #expect(refusal { try world.engine.checkMayEnter("bob", issuedAt: issued) } == nil)
         let error = refusal {
             try world.done { world.engine.revokeTokens(of: "alice", by: Caller(user: "alice"), completion: $0) }
         }

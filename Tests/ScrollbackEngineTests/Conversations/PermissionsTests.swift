@@ -36,10 +36,12 @@ struct PermissionsTests {
         .addMember: [
             .direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody",
         ],
+        .invite: [.direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody"],
         .removeMember: [
             .direct: "nobody", .group: "moderator", .community: "moderator", .room: "nobody", .system: "nobody",
         ],
         .mute: [.direct: "nobody", .group: "moderator", .community: "moderator", .room: "admin", .system: "nobody"],
+        .ban: [.direct: "nobody", .group: "moderator", .community: "moderator", .room: "admin", .system: "nobody"],
         .leave: [.direct: "nobody", .group: "member", .community: "member", .room: "nobody", .system: "nobody"],
         .changeRole: [.direct: "nobody", .group: "owner", .community: "owner", .room: "nobody", .system: "nobody"],
         .changeSettings: [.direct: "nobody", .group: "owner", .community: "owner", .room: "admin", .system: "nobody"],
@@ -148,8 +150,10 @@ struct PermissionsTests {
         case .act: try world.react("👍", to: ownMessage(of: World.admin.user), in: id, by: caller)
         case .listMembers: _ = try world.engine.members(of: id, after: nil, limit: 10, by: caller)
         case .addMember: #expect(try world.join(id, "newcomer", by: caller))
+        case .invite: try world.invite("newcomer", to: id, by: caller)
         case .removeMember: try world.leave(id, "victim", by: caller)
         case .mute: try world.mute("victim", .forever, in: id, by: caller)
+        case .ban: try world.ban("stranger", from: id, by: caller)
         case .leave: try world.leave(id, caller.user, by: caller)
         case .changeRole: try world.join(id, "victim", as: .moderator, by: caller)
         case .changeSettings: #expect(try world.put(id, .init(name: "new name"), by: caller) == false)

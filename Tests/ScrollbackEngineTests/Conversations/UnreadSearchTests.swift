@@ -8,7 +8,7 @@ import Testing
 /// `SCROLLBACK_SEEDS` says how many, `SCROLLBACK_SEED` replays one.
 @Suite("Unread counts of random programs")
 struct UnreadSearchTests {
-    @Test("Unread messages and mentions are what a recount from the log gives, after every step, for everybody")
+    @Test("Unread messages, mentions and totals are what a recount from the log gives, after every step, for everybody")
     func search() throws {
         for seed in Seeds.count(300) {
             let program = try Program(seed: seed)
@@ -32,6 +32,9 @@ private final class Program {
         var entries: [Entry] = []
         var joined: [UserID: Int] = [:]
         var read: [UserID: Int] = [:]
+        /// Up to where it is out of somebody's list.
+        var removed: [UserID: Int] = [:]
+        var muted: Set<UserID> = []
     }
 
     private static let users: [UserID] = ["alice", "bob", "carol", "dave", "erin"]
@@ -46,6 +49,8 @@ private final class Program {
     private var random: SplitMix64
     private var records: [ConversationID: Record] = [:]
     private var citizens: Set<UserID> = ["alice", "bob"]
+    /// Who was ever a member of a group or community, or said something there, by its name.
+    private var known: [Identifier: Set<UserID>] = [:]
     private var steps: [String] = []
     private let focus: ConversationID
     private var speaker: UserID = "alice"
@@ -78,12 +83,13 @@ private final class Program {
         let log = random.chance(70) ? focus : random.pick(Self.logs)
         if !random.chance(35) { speaker = random.pick(Self.users) }
         let user = speaker
-        switch random.below(14) {
+        switch random.below(15) {
         case 0 where log.kind == .group: return try toggle(user, in: log)
         case 1 where log.kind == .community && random.chance(60): return try toggleCitizen(user)
         case 2 where log == Self.secret && citizens.contains(user): return try toggle(user, in: log)
         case 3, 4, 5: return try read(log, user)
         case 6: return try importSome(log)
+        case 7: return try set(log, user)
         default: return try send(log, user)
         }
     }
@@ -91,6 +97,7 @@ private final class Program {
     private func send(_ log: ConversationID, _ user: UserID) throws -> [ConversationID] {
         let isMember = records[log]?.joined[user] != nil
         let caller = Caller(user: user, isAdmin: !isMember && log.kind != .direct && random.chance(20))
+        if caller.isAdmin { known[log.target, default: []].insert(user) }
         let type = random.pick([MessageType.text, .text, .text, .notice, .command])
         let counts = type == .text && random.chance(85)
         let submission = world.submission(type: type, mentions: randomMentions(), countsUnread: counts)
@@ -133,23 +140,65 @@ private final class Program {
         return [log]
     }
 
+    /// Somebody takes a conversation out of their list, puts it back, or mutes it.
+    private func set(_ log: ConversationID, _ user: UserID) throws -> [ConversationID] {
+        guard let record = records[log], record.joined[user] != nil, !record.entries.isEmpty || log.kind != .direct
+        else { return [] }
+        let change: StateChange
+        switch random.below(4) {
+        case 0:
+            change = .addRecent
+            records[log]?.removed[user] = 0
+        case 1:
+            change = .settings(isMuted: !record.muted.contains(user), isPinned: nil)
+            records[log]?.muted.formSymmetricDifference([user])
+        default:
+            change = .removeRecent(at: nil, stopsRoaming: false)
+            records[log]?.removed[user] = record.entries.count
+        }
+        steps.append("\(user) sets \(change) in \(log)")
+        _ = try world.done { world.engine.change(log, change, by: Caller(user: user), completion: $0) }
+        return [log]
+    }
+
     private func importSome(_ log: ConversationID) throws -> [ConversationID] {
         guard random.chance(40), let record = records[log], !record.entries.isEmpty || log.kind != .direct else {
             return []
         }
-        let senders = Self.users.filter { record.joined[$0] != nil }
-        guard !senders.isEmpty else { return [] }
+        let members = Self.users.filter { record.joined[$0] != nil }
+        // Whoever was never seen there becomes a member who sees all of it.
+        let met = known[log.target] ?? []
+        let strangers = log.kind == .direct ? [] : Self.users.filter { !members.contains($0) && !met.contains($0) }
+        guard !members.isEmpty else { return [] }
         // Later than all that was said, however the clock went.
         world.clock.advance(by: 3)
+        let counts = random.chance(50)
         let batch = (0...random.below(3)).map { _ in
-            world.said("old", by: random.pick(senders), at: world.clock.now, mentions: randomMentions())
+            world.said(
+                "old", by: random.pick(random.chance(30) && !strangers.isEmpty ? strangers : members),
+                at: world.clock.now, mentions: randomMentions(), countsUnread: random.chance(85))
         }
-        steps.append("import of \(batch.count) into \(log) by \(batch.map(\.sender))")
-        if refusal({ try world.importHistory(batch, into: log) }) == nil {
-            // Nobody is behind on what was said elsewhere.
-            records[log]?.entries += batch.map { Entry(sender: $0.sender, counts: false, mentions: nil) }
+        steps.append("import of \(batch.count) into \(log) by \(batch.map(\.sender)), counts \(counts)")
+        guard refusal({ try world.importHistory(batch, into: log, countsUnread: counts) }) == nil else { return [log] }
+        // Nobody is behind on what was said elsewhere, unless the operator has it so.
+        records[log]?.entries += batch.map { said in
+            Entry(
+                sender: said.sender, counts: counts && said.submission.traits.countsUnread,
+                mentions: counts ? said.submission.attributes.mentions : nil)
         }
-        return [log]
+        for sender in Set(batch.map(\.sender)) where strangers.contains(sender) { admitted(sender, by: log) }
+        return log.kind == .community ? Self.logs : [log]
+    }
+
+    /// Somebody is a member from the beginning.
+    private func admitted(_ user: UserID, by log: ConversationID) {
+        known[log.target, default: []].insert(user)
+        records[log]?.joined[user] = 0
+        guard log.kind == .community else { return }
+        citizens.insert(user)
+        for channel in Self.logs where channel.kind == .community && (channel != Self.secret || channel == log) {
+            records[channel]?.joined[user] = 0
+        }
     }
 
     private func toggle(_ user: UserID, in log: ConversationID) throws -> [ConversationID] {
@@ -174,6 +223,7 @@ private final class Program {
     private func setJoined(_ user: UserID, _ log: ConversationID, _ isMember: Bool) {
         let head = records[log]?.entries.count
         records[log]?.joined[user] = isMember ? head : nil
+        known[log.target, default: []].insert(user)
     }
 
     // MARK: The judge
@@ -183,6 +233,17 @@ private final class Program {
         let above = record.entries.dropFirst(max(joined, record.read[user] ?? 0)).filter { $0.sender != user }
         return Counts(
             Int64(above.count { $0.counts }), Int64(above.count { $0.mentions?.includes(user) == true }))
+    }
+
+    /// What is unread in all conversations that are in somebody's list.
+    private func totals(_ user: UserID) -> UnreadTotals {
+        var totals = UnreadTotals()
+        for (log, record) in records where record.entries.count > record.removed[user] ?? 0 {
+            let counts = recount(log, user)
+            totals.add(
+                counts.unread, mentions: counts.mentions, kind: log.kind, isMuted: record.muted.contains(user))
+        }
+        return totals
     }
 
     /// The first place above what they read that counts and is not their own.
@@ -206,6 +267,10 @@ private final class Program {
                     return "\(user)'s first unread in \(log) is \(first.seqs), expected \(firstUnread(log, user))"
                 }
             }
+        }
+        for user in Self.users {
+            let (found, expected) = (try world.engine.totals(by: Caller(user: user)), totals(user))
+            if found != expected { return "\(user) has \(found) in all, expected \(expected)" }
         }
         return nil
     }

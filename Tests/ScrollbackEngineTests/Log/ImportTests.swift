@@ -193,6 +193,126 @@ struct ImportTests {
         #expect(try world.unread(group, "bob") == Counts(1))
     }
 
+    @Test("What is to count is unread for who was a member before and for who becomes one, their own messages apart")
+    func counted() throws {
+        let world = try world()
+        try world.join(group, "carol")
+        try world.importHistory(
+            [
+                world.said("one", by: "alice", at: past), world.said("two", by: "bob", at: past + 1),
+                world.said("three", by: "alice", at: past + 2),
+            ], into: group, countsUnread: true)
+        #expect(try world.unread(group, "carol") == Counts(3))
+        #expect(try world.unread(group, "bob") == Counts(2))
+        // Nothing unread lay before their first message, which they have read by that; bob's second one they have not.
+        #expect(try world.unread(group, "alice") == Counts(1))
+        #expect(try world.head(group, "alice").readSeq == 1)
+        #expect(try world.head(group, "bob").readSeq == 0)
+        #expect(try world.page(of: group, by: "carol").messages.map(\.n) == [3, 2, 1])
+        // Said live, it would have come to the same.
+        try world.make(.group("live"), members: ["alice", "bob", "carol"])
+        for sender in ["alice", "bob", "alice"] as [UserID] { try world.send(to: .group("live"), by: sender) }
+        for user in ["alice", "bob", "carol"] as [UserID] {
+            #expect(try world.unread(.group("live"), user) == world.unread(group, user))
+            #expect(try world.head(.group("live"), user).readSeq == world.head(group, user).readSeq)
+        }
+        #expect(try world.read(group, to: 3, by: "bob").unread == 0)
+    }
+
+    @Test("What is to count mentions whom it mentions, and what a message's type or flags take out is not counted")
+    func countedMentions() throws {
+        let world = try world()
+        try world.importHistory(
+            [
+                world.said("hey", by: "alice", at: past, mentions: .users(["bob"])),
+                world.said("all", by: "alice", at: past + 1, mentions: .everyone()),
+                world.said("quiet", by: "alice", at: past + 2, countsUnread: false),
+                world.said("renamed", by: "alice", at: past + 3, type: .notice),
+                world.said("hello", by: "bob", at: past + 4),
+            ], into: group, countsUnread: true)
+        #expect(try world.unread(group, "bob") == Counts(2, 2))
+        #expect(try world.unread(group, "alice") == Counts(1))
+        #expect(try world.page(of: group, by: "bob").messages.map(\.n) == [3, 2, 2, 2, 1])
+    }
+
+    @Test("Run again, whichever way it counts, an import is a quiet success that changes no count")
+    func countedAgain() throws {
+        let world = try world()
+        let messages = [world.said("one", by: "alice", at: past), world.said("two", by: "bob", at: past + 1)]
+        try world.importHistory(messages, into: group, countsUnread: true)
+        for countsUnread in [true, false] {
+            #expect(
+                try world.importHistory(messages, into: group, countsUnread: countsUnread)
+                    == ImportReport(imported: 0, skipped: 2, head: 2))
+            #expect(try world.unread(group, "alice") == Counts(1))
+        }
+        // What did not count at first stays as it is.
+        try world.importHistory([world.said("three", by: "bob", at: past + 2)], into: group)
+        try world.importHistory([world.said("four", by: "bob", at: past + 3)], into: group, countsUnread: true)
+        #expect(try world.unread(group, "alice") == Counts(2))
+    }
+
+    @Test("In a public channel who joined is a matter of time: what is older was never unread for them")
+    func countedChannel() throws {
+        let world = try World()
+        let channel = ConversationID.community("c", channel: "open")
+        try world.make(.community("c"), members: ["boss"])
+        try world.put(channel)
+        try world.importHistory(
+            [world.said("one", by: "alice", at: past), world.said("two", by: "bob", at: past + 1)], into: channel,
+            countsUnread: true)
+        #expect(try world.unread(channel, "boss") == Counts(0))
+        #expect(try world.page(of: channel, by: "boss").seqs == [])
+        #expect(try world.unread(channel, "alice") == Counts(1))
+        #expect(try world.unread(channel, "bob") == Counts(1))
+        world.clock.advance(by: 1)
+        try world.importHistory(
+            [world.said("three", by: "bob", at: world.clock.now)], into: channel, countsUnread: true)
+        #expect(try world.unread(channel, "boss") == Counts(1))
+        #expect(try world.unread(channel, "alice") == Counts(2))
+        #expect(try world.unread(channel, "bob") == Counts(1))
+    }
+
+    @Test("Who joins a community in the moment of an import joins after all of it")
+    func joinedAfter() throws {
+        let world = try World()
+        let channel = ConversationID.community("c", channel: "open")
+        try world.make(.community("c"), members: ["boss"])
+        try world.put(channel)
+        world.clock.advance(by: 1)
+        let now = world.clock.now
+        try world.importHistory(
+            (1...20).map { world.said("\($0)", by: "boss", at: now) }, into: channel, countsUnread: true)
+        try world.join(.community("c"), "late")
+        #expect(try world.page(of: channel, by: "late").seqs == [])
+        #expect(try world.unread(channel, "late") == Counts(0))
+        try world.send("live", to: channel, by: "boss")
+        #expect(try world.page(of: channel, by: "late").seqs == [21])
+        #expect(try world.unread(channel, "late") == Counts(1))
+    }
+
+    @Test("A direct conversation is made by its import, and what counts is unread for the other of the two")
+    func countedDirect() throws {
+        let world = try World()
+        let pair = ConversationID.direct(between: "alice", and: "bob")
+        let messages = [
+            world.said("hi", by: "alice", at: past), world.said("yes?", by: "bob", at: past + 1),
+            world.said("nothing", by: "alice", at: past + 2),
+        ]
+        // What is refused, and nothing, make none.
+        #expect(
+            refusal { try world.importHistory(messages, into: pair, by: Caller(user: "alice")) }?.code
+                == .unknownConversation)
+        #expect(refusal { try world.importHistory(messages.reversed(), into: pair) }?.code == .outOfOrder)
+        #expect(try world.importHistory([], into: pair) == ImportReport(imported: 0, skipped: 0, head: 0))
+        #expect(refusal { _ = try world.head(.direct("bob"), "alice") }?.code == .unknownConversation)
+
+        #expect(try world.importHistory(messages, into: pair, countsUnread: true).imported == 3)
+        #expect(try world.importHistory(messages, into: pair, countsUnread: true).skipped == 3)
+        #expect(try world.unread(.direct("bob"), "alice") == Counts(1))
+        #expect(try world.unread(.direct("alice"), "bob") == Counts(2))
+    }
+
     @Test("Into a community's channel, senders become the community's members; into a private one, its own besides")
     func channels() throws {
         let world = try World()
@@ -222,11 +342,32 @@ struct ImportTests {
         let device = Doors(world).device("bob")
         try world.importHistory(batch(world, ["one", "two"]), into: group)
         let heads: [Seq] = try device.events.compactMap { event in
-            if case .head(group, _, let seq, n: 0, _, _) = event { return seq }
+            if case .head(group, let news) = event, news.n == 0 { return news.seq }
             return nil
         }
         #expect(heads == [2])
         #expect(try device.messages.isEmpty)
+    }
+
+    @Test("Where it counts, the senders' devices are told to ask: running numbers don't say what is their own")
+    func liveCounted() throws {
+        let world = try world()
+        for user in ["alice", "bob"] as [UserID] { try world.join(group, user) }
+        let doors = Doors(world)
+        let (alice, bob) = (doors.device("alice"), doors.device("bob"))
+        try world.importHistory(batch(world, ["one", "two"]), into: group, countsUnread: true)
+        func asks(_ device: Device) throws -> Int {
+            try device.events.count { if case .conversation(group, isDeleted: false) = $0 { true } else { false } }
+        }
+        #expect(try asks(alice) == 1)
+        #expect(try asks(bob) == 0)
+        for device in [alice, bob] {
+            let heads = try device.events.count {
+                if case .head(group, let news) = $0 { news.seq == 2 && news.n == 2 } else { false }
+            }
+            #expect(heads == 1)
+            #expect(try device.messages.isEmpty)
+        }
     }
 
     @Test("An import of nothing is a quiet success")

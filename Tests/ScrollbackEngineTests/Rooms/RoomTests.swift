@@ -105,7 +105,7 @@ struct RoomTests {
         world.engine.hub.announceMovedChannels()
         world.engine.hub.announceMovedChannels()
         let heads = try bob.events.compactMap { event -> Seq? in
-            if case .head(room, _, let seq, _, _, _) = event { seq } else { nil }
+            if case .head(room, let news) = event { news.seq } else { nil }
         }
         #expect(heads == [50])
         try send(1, .high, world)
@@ -202,7 +202,7 @@ struct RoomTests {
         world.engine.hub.announceMovedChannels()
         world.engine.hub.announceMovedChannels()
         let heads = try bob.events.compactMap { event -> [Int64]? in
-            if case .head(room, _, let seq, _, let rev, _) = event { [seq, rev] } else { nil }
+            if case .head(room, let news) = event { [news.seq, news.rev] } else { nil }
         }
         #expect(heads == [[2, 20]])
     }

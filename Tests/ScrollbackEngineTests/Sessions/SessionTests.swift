@@ -335,7 +335,9 @@ struct SessionTests {
             try LogPage(from: &$0)
         }
         #expect(page == (try world.page(limit: 2, of: group, by: "alice")))
-        let read: ReadSummary = try device.answer(device.request(.read(group, seq: 3, epoch: state.epoch))) {
+        let read: ReadSummary = try device.answer(
+            device.request(.state(group, .read(seq: 3, epoch: state.epoch, userRev: nil)))
+        ) {
             try ReadSummary(from: &$0)
         }
         #expect((read.readSeq, read.unread) == (3, 2))
@@ -370,8 +372,11 @@ struct SessionTests {
             (.history(.group("nowhere"), HistoryQuery()), .unknownConversation),
             (.history(group, HistoryQuery(limit: 1_000)), .invalidParameter),
             (.send(.group("nowhere"), world.submission()), .unknownConversation),
-            (.read(group, seq: 99, epoch: try world.head(group, "alice").state.epoch), .invalidParameter),
-            (.read(group, seq: 0, epoch: Epoch(rawValue: 1)), .epochChanged),
+            (
+                .state(group, .read(seq: 99, epoch: try world.head(group, "alice").state.epoch, userRev: nil)),
+                .invalidParameter
+            ),
+            (.state(group, .read(seq: 0, epoch: Epoch(rawValue: 1), userRev: nil)), .epochChanged),
             (.syncWindow(cursor: "nonsense", limit: 5), .invalidParameter),
             (.subscribe([.room("nowhere")]), .unknownConversation),
             (.history(group, HistoryQuery(.before(.id(world.newID())))), .unknownMessage),
@@ -442,7 +447,7 @@ struct SessionTests {
         let doors = Doors(world)
         let (alice, bob, tablet) = (doors.device("alice"), doors.device("bob"), doors.device("bob", "tablet"))
         let epoch = try world.head(.direct("alice"), "bob").state.epoch
-        bob.request(.read(.direct("alice"), seq: 2, epoch: epoch))
+        bob.request(.state(.direct("alice"), .read(seq: 2, epoch: epoch, userRev: nil)))
         guard case .read(.direct("alice"), let summary) = try #require(try tablet.events.last) else {
             Issue.record("another event")
             return
@@ -559,7 +564,7 @@ struct SessionTests {
         world.engine.hub.announceMovedChannels()
         func heads(_ device: Device) throws -> [String] {
             try device.events.compactMap { event in
-                if case .head(let id, _, let seq, let n, _, _) = event { return "\(id) \(seq) \(n)" }
+                if case .head(let id, let news) = event { return "\(id) \(news.seq) \(news.n)" }
                 return nil
             }
         }

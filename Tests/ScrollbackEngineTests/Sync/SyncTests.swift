@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -30,6 +31,8 @@ struct SyncTests {
     @Test("Conversations of one commit are never parted by a window")
     func oneCommit() throws {
         let world = try World()
+        try world.make(.group("known"), members: ["alice"])
+        let known = try world.pass(limit: 3, by: "alice").cursor
         try world.change { transaction in
             for index in 1...10 {
                 _ = try transaction.putConversation(
@@ -37,9 +40,17 @@ struct SyncTests {
                     permissions: .standard)
             }
         }
-        let window = try world.engine.syncWindow(cursor: nil, limit: 3, by: Caller(user: "alice"))
+        let window = try world.engine.syncWindow(cursor: known, limit: 3, by: Caller(user: "alice"))
         #expect(window.heads.count == 10)
         #expect(window.isDone)
+        // What a new device begins with is a part of the list, by its order; the rest comes whole.
+        let first = try world.engine.syncWindow(cursor: nil, limit: 3, by: Caller(user: "alice"))
+        #expect(first.heads.count == 3)
+        let rest = try world.engine.syncWindow(cursor: first.cursor, limit: 3, by: Caller(user: "alice"))
+        #expect(rest.heads.count == 7)
+        #expect(Set(names(first.heads + rest.heads)).count == 10)
+        let last = try world.engine.syncWindow(cursor: rest.cursor, limit: 3, by: Caller(user: "alice"))
+        #expect(names(last.heads) == ["group:known"] && last.isDone)
     }
 
     /// Everything that moves a conversation, or the caller's own state in it.
@@ -123,7 +134,7 @@ struct SyncTests {
         }
     }
 
-    @Test("History 2: an import of 2014 while a known device is offline is heard, with its head and newest page")
+    @Test("History 2: an import of 2014 while a known device is offline is heard, and left for whoever looks there")
     func importWhileOffline() throws {
         let world = try World()
         try world.put(group, .init(members: ["alice"]))
@@ -136,7 +147,37 @@ struct SyncTests {
         #expect(head.unread == 0)
         let position = LogPosition(conversation: group, epoch: head.state.epoch, view: head.state.view, seq: 0, rev: 0)
         let sync = try world.engine.syncLogs([position], by: Caller(user: "alice"))[0].result.get()
-        #expect(sync.page.messages.count == 30)
+        #expect(sync.page.state.head == 30)
+        #expect(sync.page.messages.isEmpty)
+        #expect(try world.page(of: group, by: "alice").messages.count == 30)
+    }
+
+    @Test("What was missed is replayed for the days that are set, in order, and what is older is left", .rows(149))
+    func replayDays() throws {
+        let world = try World()
+        try world.put(group, .init(members: ["alice", "bob"]))
+        for day in 0..<10 {
+            if day > 0 { world.clock.advance(by: 86_400) }
+            try world.send(to: group, by: "bob")
+        }
+        let head = try world.head(group, "alice")
+        func replayed() throws -> [Seq] {
+            let position = LogPosition(conversation: group, epoch: head.state.epoch, view: 0, seq: 1, rev: 0)
+            let sync = try world.engine.syncLogs([position], by: Caller(user: "alice"))[0].result.get()
+            #expect(sync.page.coverage.upper == 10)
+            return sync.page.messages.map(\.seq)
+        }
+        // One that is seven days old to the second is replayed still.
+        world.clock.advance(by: 3600)
+        #expect(try replayed() == [4, 5, 6, 7, 8, 9, 10])
+        try world.set { $0.replayDays = 2 }
+        #expect(try replayed() == [9, 10])
+        try world.set { $0.replayDays = 0 }
+        #expect(try replayed() == [])
+        try world.set { $0.replayDays = 30 }
+        #expect(try replayed() == [2, 3, 4, 5, 6, 7, 8, 9, 10])
+        let error = #expect(throws: ChatError.self) { try world.set { $0.replayDays = -1 } }
+        #expect(error?.parameter == "replayDays")
     }
 
     @Test("A pass looks at what had moved when it began; what moves meanwhile is in the next")
@@ -194,7 +235,7 @@ struct SyncTests {
         let error = refusal { _ = try world.engine.syncWindow(cursor: nil, limit: limit, by: Caller(user: "alice")) }
         #expect(error?.parameter == "limit")
         let list = refusal {
-            _ = try world.engine.recents(kind: nil, limit: limit, cursor: nil, by: Caller(user: "alice"))
+            _ = try world.engine.recents(limit: limit, cursor: nil, by: Caller(user: "alice"))
         }
         #expect(list?.parameter == "limit")
     }
@@ -299,7 +340,7 @@ struct SyncTests {
         found = []
         cursor = nil
         repeat {
-            let page = try world.engine.recents(kind: nil, limit: 100, cursor: cursor, by: Caller(user: "alice"))
+            let page = try world.engine.recents(limit: 100, cursor: cursor, by: Caller(user: "alice"))
             #expect(page.heads.count <= 5)
             found += self.names(page.heads)
             cursor = page.next
@@ -346,7 +387,7 @@ struct SyncTests {
         var found: [String] = []
         var cursor: String?
         repeat {
-            let page = try world.engine.recents(kind: nil, limit: 2, cursor: cursor, by: Caller(user: "alice"))
+            let page = try world.engine.recents(limit: 2, cursor: cursor, by: Caller(user: "alice"))
             found += names(page.heads)
             cursor = page.next
         } while cursor != nil
@@ -355,9 +396,13 @@ struct SyncTests {
         try world.leave(.group("g3"), "alice")
         for _ in 1...3 { try world.send("not for alice", to: .group("g3"), by: "bob") }
         try world.send(to: .group("g1"), by: "bob")
-        let after = try world.engine.recents(kind: .group, limit: 10, cursor: nil, by: Caller(user: "alice")).heads
+        let after = try world.engine.recents(
+            ListFilter(kind: .group), limit: 10, cursor: nil, by: Caller(user: "alice")
+        ).heads
         #expect(names(after) == ["group:g1", "group:g2", "group:g5", "group:g4", "group:g3"])
-        let groups = try world.engine.recents(kind: .direct, limit: 10, cursor: nil, by: Caller(user: "alice")).heads
+        let groups = try world.engine.recents(
+            ListFilter(kind: .direct), limit: 10, cursor: nil, by: Caller(user: "alice")
+        ).heads
         #expect(names(groups) == ["direct:zoe"])
         #expect(groups[0].unread == 1)
         #expect(groups[0].lastMessage?.sender == "zoe")

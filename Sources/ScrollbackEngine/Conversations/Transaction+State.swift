@@ -1,0 +1,121 @@
+package import ScrollbackModel
+
+// What somebody changes about themselves in one conversation: what they read, whether it is muted, pinned, in their list.
+
+extension Transaction {
+    package func change(
+        _ id: ConversationID, _ change: StateChange, by caller: Caller, permissions: Permissions
+    ) throws -> ReadSummary {
+        let (summary, event) = try changed(id, change, by: caller, permissions: permissions, as: nil)
+        if let event { publish(.read(event)) }
+        return summary
+    }
+
+    /// Reads several conversations, as one own change.
+    package func read(_ marks: [ReadMark], by caller: Caller, permissions: Permissions) throws -> [ReadAnswer] {
+        var events: [ReadEvent] = []
+        let revision = try advanceRev(of: caller.user)
+        let answers = try marks.map { mark in
+            let id = mark.conversation.log.absolute(for: caller.user)
+            let change = StateChange.read(seq: mark.place.seq, epoch: mark.place.epoch, userRev: mark.userRev)
+            do {
+                let (summary, event) = try changed(id, change, by: caller, permissions: permissions, as: revision)
+                if let event { events.append(event) }
+                return ReadAnswer(conversation: mark.conversation, result: .success(summary))
+            } catch let error as ChatError where error.status < 500 {
+                return ReadAnswer(conversation: mark.conversation, result: .failure(error))
+            }
+        }
+        if !events.isEmpty { publish(.reads(events)) }
+        return answers
+    }
+
+    /// - Parameter revision: the number the change has among the caller's, where it is part of one.
+    /// - Returns: the caller's state after it, and what is to be told where it changed something.
+    private func changed(
+        _ id: ConversationID, _ change: StateChange, by caller: Caller, permissions: Permissions, as revision: Int64?
+    ) throws -> (ReadSummary, ReadEvent?) {
+        let user = caller.user
+        if case .settings = change, try conversation(id) == nil, id.kind.traits.isImplicit,
+            id.namedUsers.contains(user), permissions[.create, id.kind].isMet(by: nil, isAdmin: caller.isAdmin)
+        {
+            // Before anything was said, as one sets it for a contact.
+            _ = try createNamed(id)
+        }
+        // The rows of this batch must be where the access reads them.
+        try flush()
+        let access = try Access(
+            to: id, for: caller, in: store, permissions: permissions, generation: generation, now: now.date)
+        let row = access.conversation
+        guard row.id.kind.traits.hasRecents else {
+            throw ChatError.invalidParameter("conversation", "\(row.id.kind.rawValue)s have no read state and no list")
+        }
+        guard try hasStanding(user, in: row) else {
+            // An administrator sees what they are no member of.
+            throw ChatError(.notMember, "only members of \(id) have a state of their own there")
+        }
+        var known = access.member ?? MemberRow(conversation: row.number, user: user, standing: .reader)
+        if known.standing == .reader { known.joinN = access.baseN }
+        var member = known
+        let next = try revision ?? (store.user(user)?.rev ?? 0) + 1
+        try apply(change, to: &member, access, next)
+        guard member != known else { return (try access.summary(for: user, in: store), nil) }
+        member.userRev = try revision ?? advanceRev(of: user)
+        put(member)
+        // The other of a direct conversation hears only of what was read.
+        var receipt: Seq?
+        if case .read(let seq, _, _) = change { receipt = try keepReceipt(of: user, through: seq, in: row) }
+        try flush()
+        let summary = try Access(
+            to: id, for: caller, in: store, permissions: permissions, generation: generation, now: now.date
+        ).summary(for: user, in: store)
+        return (summary, ReadEvent(conversation: row.id, user: user, summary: summary, receipt: receipt))
+    }
+
+    private func apply(
+        _ change: StateChange, to member: inout MemberRow, _ access: Access, _ revision: Int64
+    ) throws {
+        switch change {
+        case .read(let seq, let epoch, let userRev):
+            try checkPlace(LogPlace(seq: seq, epoch: epoch), access)
+            try read(through: seq, &member, access)
+            // A mark that whoever read did not know of was set after they read.
+            if member.isMarkedUnread, userRev.map({ member.markedRev <= $0 }) ?? true { member.isMarkedUnread = false }
+        case .markUnread:
+            guard !member.isMarkedUnread else { break }
+            member.isMarkedUnread = true
+            member.markedRev = revision
+        case .settings(let isMuted, let isPinned):
+            member.isMuted = isMuted ?? member.isMuted
+            member.isPinned = isPinned ?? member.isPinned
+        case .removeRecent(let place, let stopsRoaming):
+            try place.map { try checkPlace($0, access) }
+            let seq = place?.seq ?? access.state.head
+            member.removedSeq = max(member.removedSeq, seq)
+            if stopsRoaming { member.roamSeq = max(member.roamSeq, seq) }
+        case .addRecent: member.removedSeq = 0
+        case .stopRoaming(let place):
+            try place.map { try checkPlace($0, access) }
+            member.roamSeq = max(member.roamSeq, place?.seq ?? access.state.head)
+        }
+    }
+
+    /// Moves a read position up; one that lies higher already stays.
+    private func read(through seq: Seq, _ member: inout MemberRow, _ access: Access) throws {
+        guard seq > member.readSeq else { return }
+        let row = access.conversation
+        member.readSeq = seq
+        member.readN = try max(member.readN, store.place(atOrBelow: seq, in: row.number)?.n ?? row.floorN)
+        try store.dropBits(
+            .uncounted(member.user), of: row.number, below: BitBlock.index(of: member.readN + 1))
+    }
+
+    private func checkPlace(_ place: LogPlace, _ access: Access) throws {
+        guard place.epoch == access.state.epoch else {
+            throw ChatError(.epochChanged, "the conversation was made anew: its epoch is another", parameter: "epoch")
+        }
+        guard (0...access.state.head).contains(place.seq) else {
+            throw ChatError.invalidParameter("seq", "must be in 0...\(access.state.head), the newest place you may see")
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import ScrollbackModel
+
+/// What is to be done next for an erasure, found by reading alone: a bounded part of a log at a time.
+///
+/// What a step has changed is not found again, so that work that was broken off is gone on with from what is written down, or
+/// from a little before.
+struct ErasureWork {
+    /// A change, small enough for one transaction.
+    enum Step {
+        /// Messages of theirs, at these places of the conversation after the last one that is done.
+        case messages([Seq], conversation: Int64, through: Seq)
+        case actions([Timetoken], conversation: Int64)
+        /// Messages that mention them.
+        case mentions([Seq], conversation: Int64)
+        /// Notices of what was done to them.
+        case notices([Seq], conversation: Int64)
+        /// Nothing of theirs is left in a conversation but that they were there.
+        case conversation(Int64)
+        case files([MediaID])
+        case reports(by: [Int64], about: [Int64])
+        case stage(ErasureRow.Stage)
+    }
+
+    var row: ErasureRow
+    private var place: Place?
+    private var lastFile: MediaID?
+    /// Of the conversations in which they may be mentioned.
+    private var lastMentioned: Int64 = 0
+
+    /// How far one conversation was read.
+    private struct Place {
+        var conversation: Int64
+        var seq: Seq
+        var action: Timetoken? = Timetoken(rawValue: 0)
+        var mention: Seq = 0
+        var notice: Seq = 0
+        var isRead = false
+    }
+
+    /// How many places are looked at in one snapshot, and how many are changed in one transaction.
+    private static let window: Seq = 5_000
+    private static let batch = 100
+
+    init(_ row: ErasureRow) {
+        self.row = row
+        lastMentioned = row.stage == .mentions ? row.through : 0
+    }
+
+    /// - Returns: nothing where there was nothing to change in what was looked at: look again.
+    mutating func next(in store: any StoreReader) throws -> Step? {
+        switch row.stage {
+        case .conversations: try nextInConversations(store)
+        case .mentions: try nextMentioned(store)
+        case .files:
+            try nextFiles(store)
+        case .reports: try nextReports(store)
+        case .done: .stage(.done)
+        }
+    }
+
+    private mutating func nextInConversations(_ store: any StoreReader) throws -> Step? {
+        let found = [
+            try store.memberships(of: row.user, after: row.through, limit: 1).first?.conversation,
+            try store.guestbook(of: row.user, after: row.through, limit: 1).first,
+        ].compactMap(\.self).min()
+        guard let number = found, let conversation = try store.conversation(numbered: number) else {
+            return .stage(.mentions)
+        }
+        if place?.conversation != number { place = Place(conversation: number, seq: row.throughSeq) }
+        guard row.messages != .keep, !conversation.isDeleted, var place else { return .conversation(number) }
+        defer { self.place = place }
+        if place.seq < conversation.head {
+            let upper = min(place.seq + Self.window, conversation.head)
+            let found = try store.messages(
+                in: number, place.seq + 1...upper, newestFirst: false, limit: Self.batch,
+                filter: .senders([row.user]), reader: row.user)
+            place.seq = found.count == Self.batch ? found.last?.seq ?? upper : upper
+            return found.isEmpty ? nil : .messages(found.map(\.seq), conversation: number, through: place.seq)
+        }
+        if let after = place.action {
+            let actions = try store.actions(at: nil, in: number, after: after, limit: 500)
+            place.action = actions.count == 500 ? actions.last?.timetoken : nil
+            let own = actions.filter { $0.sender == row.user }.map(\.timetoken)
+            return own.isEmpty ? nil : .actions(own, conversation: number)
+        }
+        if place.mention < conversation.head {
+            // By the index of the messages that mention anybody, which knows imported ones too.
+            let found = try store.messages(
+                in: number, place.mention + 1...conversation.head, newestFirst: false, limit: Self.batch,
+                filter: .mentionsMe, reader: row.user)
+            place.mention = found.count == Self.batch ? found.last?.seq ?? conversation.head : conversation.head
+            let named = found.filter { $0.attributes.mentions?.users.contains(row.user) ?? false }
+            return named.isEmpty ? nil : .mentions(named.map(\.seq), conversation: number)
+        }
+        if place.notice < conversation.head {
+            let upper = min(place.notice + Self.window, conversation.head)
+            let found = try store.messages(
+                in: number, place.notice + 1...upper, newestFirst: false, limit: Self.batch, filter: .types([.notice]),
+                reader: row.user)
+            place.notice = found.count == Self.batch ? found.last?.seq ?? upper : upper
+            let named = found.filter { $0.notice?.user == row.user }
+            return named.isEmpty ? nil : .notices(named.map(\.seq), conversation: number)
+        }
+        return .conversation(number)
+    }
+
+    /// Where they had nothing to do and are mentioned: one seek for each conversation there is.
+    private mutating func nextMentioned(_ store: any StoreReader) throws -> Step? {
+        guard row.messages != .keep else { return .stage(.files) }
+        let conversations = try store.conversations(after: lastMentioned, limit: 200)
+        guard !conversations.isEmpty else { return .stage(.files) }
+        for conversation in conversations {
+            let found = try store.places(
+                mentioning: row.user, in: conversation.number, above: 0, limit: Self.batch)
+            guard found.isEmpty else { return .mentions(found, conversation: conversation.number) }
+            lastMentioned = conversation.number
+        }
+        return nil
+    }
+
+    private mutating func nextFiles(_ store: any StoreReader) throws -> Step? {
+        let files = try store.media(of: row.user, after: lastFile, limit: Self.batch)
+        guard let last = files.last else { return .stage(.reports) }
+        lastFile = last.id
+        return .files(files.map(\.id))
+    }
+
+    private func nextReports(_ store: any StoreReader) throws -> Step? {
+        let own = try store.reports(by: row.user, after: 0, limit: Self.batch).map(\.number)
+        let others =
+            row.messages == .keep
+            ? [] : try store.reports(about: row.user, after: 0, limit: Self.batch).map(\.number)
+        return own.isEmpty && others.isEmpty ? .stage(.done) : .reports(by: own, about: others)
+    }
+}

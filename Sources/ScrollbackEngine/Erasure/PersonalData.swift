@@ -1,0 +1,195 @@
+package import Foundation
+package import ScrollbackModel
+package import ScrollbackWire
+
+/// What is held about one user, read a bounded part at a time; each part from a snapshot of its own.
+///
+/// A value that says where it stands: whoever holds it can go on from there.
+package struct PersonalData: Sendable {
+    /// One thing that is held.
+    package enum Record: Sendable {
+        case profile(UserProfile, state: String, lastSeen: Date?)
+        case membership(ConversationID, MemberRow)
+        case message(Message)
+        case action(ConversationID, MessageAction)
+        case file(MediaRow)
+        case blocked(UserID)
+        case invitation(Invitation)
+        case report(Report)
+    }
+
+    private enum Stage: Sendable {
+        case profile, conversations, files, blocks, invitations, reports, done
+    }
+
+    private let user: UserID
+    private var stage = Stage.profile
+    /// The last conversation that is done, and how far the next one is.
+    private var through: Int64 = 0
+    private var seq: Seq = 0
+    private var action: Timetoken? = Timetoken(rawValue: 0)
+    private var isMembershipGiven = false
+    private var lastFile: MediaID?
+    private var lastBlocked: UserID?
+    private var lastReport: Int64 = 0
+
+    private static let batch = 100
+    private static let window: Seq = 5_000
+
+    package init(of user: UserID) {
+        self.user = user
+    }
+
+    /// - Returns: the next records, which may be none, and where to go on; no records at the end.
+    package func next(_ engine: Engine) throws -> (records: [Record]?, data: PersonalData) {
+        var data = self
+        let records = try engine.store.read { store in
+            try data.read(store, generation: engine.store.generation)
+        }
+        return (records, data)
+    }
+
+    private mutating func read(_ store: any StoreReader, generation: UInt64) throws -> [Record]? {
+        switch stage {
+        case .profile:
+            stage = .conversations
+            guard let row = try store.user(user) else { return [] }
+            return [.profile(row.profile, state: row.state.name, lastSeen: try store.lastSeen(of: user))]
+        case .conversations: return try readConversation(store, generation)
+        case .files:
+            let files = try store.media(of: user, after: lastFile, limit: Self.batch)
+            lastFile = files.last?.id
+            if files.count < Self.batch { stage = .blocks }
+            return files.map { .file($0) }
+        case .blocks:
+            let users = try store.blocked(by: user, after: lastBlocked, limit: Self.batch)
+            lastBlocked = users.last
+            if users.count < Self.batch { stage = .invitations }
+            return users.map { .blocked($0) }
+        case .invitations:
+            let rows = try store.invitations(of: user, after: through, limit: Self.batch)
+            through = rows.last?.conversation ?? through
+            if rows.count < Self.batch { stage = .reports }
+            return try rows.compactMap { row in
+                try store.conversation(numbered: row.conversation).map { .invitation(row.invitation(to: $0)) }
+            }
+        case .reports:
+            let rows = try store.reports(by: user, after: lastReport, limit: Self.batch)
+            lastReport = rows.last?.number ?? lastReport
+            if rows.count < Self.batch { stage = .done }
+            return try rows.compactMap { row in
+                try store.conversation(numbered: row.conversation).map { .report(Report(row, in: $0.id)) }
+            }
+        case .done: return nil
+        }
+    }
+
+    private mutating func readConversation(_ store: any StoreReader, _ generation: UInt64) throws -> [Record] {
+        let member = try store.memberships(of: user, after: through, limit: 1).first
+        let guest = try store.guestbook(of: user, after: through, limit: 1).first
+        guard let number = [member?.conversation, guest].compactMap(\.self).min(),
+            let row = try store.conversation(numbered: number)
+        else {
+            stage = .files
+            through = 0
+            return []
+        }
+        if !isMembershipGiven {
+            isMembershipGiven = true
+            return member?.conversation == number ? member.map { [.membership(row.id, $0)] } ?? [] : []
+        }
+        let epoch = row.epoch(in: generation)
+        if seq < row.head, !row.isDeleted {
+            let lower = max(seq + 1, row.firstSeq)
+            let upper = min(lower + Self.window, row.head)
+            guard lower <= upper else {
+                seq = row.head
+                return []
+            }
+            let found = try store.messages(
+                in: number, lower...upper, newestFirst: false, limit: Self.batch, filter: .senders([user]),
+                reader: user)
+            seq = found.count == Self.batch ? found.last?.seq ?? upper : upper
+            let gone = row.hasVoids ? SeqRangeSet(try store.voids(of: nil, in: number).map(\.places)) : SeqRangeSet()
+            return found.filter { !gone.contains($0.seq) }.map { .message($0.message(in: row.id, epoch: epoch)) }
+        }
+        if let after = action {
+            let found = try store.actions(at: nil, in: number, after: after, limit: 500)
+            action = found.count == 500 ? found.last?.timetoken : nil
+            return try found.filter { $0.sender == user }.compactMap { action in
+                try store.message(at: action.seq, in: number).map { .action(row.id, action.action(on: $0.id)) }
+            }
+        }
+        through = number
+        seq = 0
+        action = Timetoken(rawValue: 0)
+        isMembershipGiven = false
+        return []
+    }
+}
+
+extension PersonalData.Record {
+    /// - Parameter link: where the bytes of a file can be had.
+    package func writeMembers(to writer: inout JSONWriter, link: String?) {
+        switch self {
+        case .profile(let profile, let state, let lastSeen):
+            writer.field("record", "profile")
+            writer.field("state", state)
+            writer.field("lastSeen", lastSeen)
+            writer.key("profile")
+            profile.write(to: &writer)
+        case .membership(let conversation, let member):
+            writer.field("record", "membership")
+            writer.field("conversation", conversation)
+            writer.field("standing", member.standing.name)
+            writer.field("role", member.role.rawValue)
+            writer.field("joinSeq", member.joinSeq)
+            writer.field("readSeq", member.readSeq)
+            writer.field("clearSeq", member.clearSeq)
+            writer.field("muted", member.isMuted)
+            writer.field("pinned", member.isPinned)
+            writer.field("markedUnread", member.isMarkedUnread)
+        case .message(let message):
+            writer.field("record", "message")
+            writer.key("message")
+            message.write(to: &writer)
+        case .action(let conversation, let action):
+            writer.field("record", "action")
+            writer.field("conversation", conversation)
+            writer.key("action")
+            writer.object { action.writeMembers(to: &$0) }
+        case .file(let row):
+            writer.field("record", "file")
+            writer.field("id", row.id)
+            writer.field("conversation", row.conversation)
+            writer.field("type", row.type)
+            writer.field("name", row.name)
+            writer.field("mediaType", row.mediaType)
+            writer.field("size", row.size)
+            writer.field("createdAt", row.createdAt)
+            writer.field("url", link)
+        case .blocked(let user):
+            writer.field("record", "block")
+            writer.field("user", user)
+        case .invitation(let invitation):
+            writer.field("record", "invitation")
+            writer.key("invitation")
+            invitation.write(to: &writer)
+        case .report(let report):
+            writer.field("record", "report")
+            writer.key("report")
+            writer.object { report.writeMembers(to: &$0) }
+        }
+    }
+}
+
+extension MemberRow.Standing {
+    /// As it travels.
+    var name: String {
+        switch self {
+        case .reader: "reader"
+        case .member: "member"
+        case .left: "left"
+        }
+    }
+}

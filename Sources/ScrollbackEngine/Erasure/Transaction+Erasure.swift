@@ -1,0 +1,216 @@
+import ScrollbackModel
+
+extension Transaction {
+    func openErasure(of user: UserID) throws -> ErasureRow? {
+        guard try store.user(user)?.state == .erasing else { return nil }
+        return try store.openErasures(limit: .max).first { $0.user == user }
+    }
+
+    /// Whether there is anything of theirs.
+    func isKnown(_ user: UserID) throws -> Bool {
+        if let row = try store.user(user) { return row.state != .erased }
+        return try !store.guestbook(of: user, after: 0, limit: 1).isEmpty
+            || !store.media(of: user, after: nil, limit: 1).isEmpty
+    }
+
+    /// Shuts somebody out for good, and writes down what is to be done.
+    func beginErasure(_ new: ErasureRow) throws -> ErasureRow {
+        var user = try store.user(new.user) ?? UserRow(profile: UserProfile(id: new.user))
+        user.profile = UserProfile(id: new.user)
+        user.state = .erasing
+        user.revokedAt = now.date
+        try store.put(user)
+        var row = new
+        try store.put(&row)
+        publish(.shutOut(new.user, user.refusal))
+        return row
+    }
+
+    /// Nobody is put in who is being erased: it would be found too late.
+    ///
+    /// - Throws: `conflict`.
+    func checkIsNotErased(_ user: UserID) throws {
+        if let row = try store.user(user), row.state == .erasing { throw row.unknown }
+    }
+
+    // MARK: Steps
+
+    /// Carries one step out, and writes down how far the work has come.
+    ///
+    /// - Returns: the row as it is then, and bytes of files that may be of use to nobody.
+    func carryOut(
+        _ step: ErasureWork.Step, _ erasure: ErasureRow, permissions: Permissions, lowersUnread: Bool
+    ) throws -> (row: ErasureRow, blobs: Set<BlobID>) {
+        try flush()
+        var erasure = erasure
+        erasure.error = nil
+        var blobs: Set<BlobID> = []
+        switch step {
+        case .messages(let places, let number, let through):
+            erasure.messageCount += try disown(places, in: number, erasure, lowersUnread: lowersUnread)
+            erasure.throughSeq = through
+        case .actions(let times, let number): try disownActions(times, in: number, erasure)
+        case .mentions(let places, let number): try unname(at: places, in: number, erasure)
+        case .notices(let places, let number): try rename(at: places, in: number, erasure)
+        case .conversation(let number):
+            try depart(from: number, erasure)
+            erasure.through = number
+            erasure.throughSeq = 0
+            erasure.conversationCount += 1
+        case .files(let files):
+            for id in files { blobs.formUnion(try disown(id, &erasure)) }
+        case .reports(let own, let about): try disownReports(by: own, about: about, erasure)
+        case .stage(let stage):
+            erasure.stage = stage
+            erasure.through = 0
+            erasure.throughSeq = 0
+            if stage == .done { try endErasure(&erasure) }
+        }
+        try store.put(&erasure)
+        return (erasure, blobs)
+    }
+
+    /// Gives messages the name that stands in their sender's place, or makes stubs of them.
+    private func disown(
+        _ places: [Seq], in number: Int64, _ erasure: ErasureRow, lowersUnread: Bool
+    ) throws -> Int64 {
+        guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else {
+            return 0
+        }
+        let gone = row.hasVoids ? SeqRangeSet(try store.voids(of: nil, in: number).map(\.places)) : SeqRangeSet()
+        var count: Int64 = 0
+        for seq in places {
+            guard var message = try store.message(at: seq, in: number), message.sender == erasure.user else { continue }
+            count += 1
+            // The rows of mentions say who mentioned.
+            let mentions = message.attributes.mentions
+            try replaceMentions(mentions, with: nil, of: message, in: number)
+            message.sender = erasure.replacement
+            try store.setSender(erasure.replacement, at: seq, in: number)
+            if erasure.messages == .erase, !message.isDeleted, seq >= row.firstSeq, !gone.contains(seq) {
+                try makeStub(of: &message, in: &row, lowersUnread: lowersUnread)
+                continue
+            }
+            message.rename(erasure.user, to: erasure.replacement)
+            try replaceMentions(nil, with: mentions, of: message, in: number)
+            // What nobody can see any more is removed soon, and nobody needs to hear of it.
+            if seq >= row.firstSeq, !gone.contains(seq) { try change(&message, in: &row) }
+        }
+        return count
+    }
+
+    private func disownActions(_ times: [Timetoken], in number: Int64, _ erasure: ErasureRow) throws {
+        guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
+        for time in times {
+            guard var action = try store.action(at: time, in: number), action.sender == erasure.user,
+                var message = try store.message(at: action.seq, in: number)
+            else { continue }
+            try store.removeAction(at: time, in: number)
+            if erasure.messages == .erase {
+                try remove(action, from: &message, in: row)
+            } else {
+                action.sender = erasure.replacement
+                try store.insert(action, in: number)
+                for index in message.actions.indices {
+                    message.actions[index].senders = message.actions[index].senders.map {
+                        $0 == erasure.user ? erasure.replacement : $0
+                    }
+                }
+            }
+            try change(&message, in: &row)
+        }
+    }
+
+    /// Gives who is mentioned the name that stands in their place.
+    private func unname(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
+        guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
+        for seq in places {
+            // Of a message that is gone the row may be left.
+            try store.dropMention(of: erasure.user, at: seq, in: number)
+            guard var message = try store.message(at: seq, in: number), let mentions = message.attributes.mentions,
+                mentions.users.contains(erasure.user)
+            else { continue }
+            message.attributes.mentions = Mentions(
+                everyone: mentions.everyone,
+                users: mentions.users.map { $0 == erasure.user ? erasure.replacement : $0 },
+                pushText: mentions.pushText)
+            if row.firstSeq <= seq { try change(&message, in: &row) } else { try store.update(message, in: number) }
+        }
+    }
+
+    /// Gives whom notices are about the name that stands in their place.
+    private func rename(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
+        guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
+        for seq in places {
+            guard var message = try store.message(at: seq, in: number) else { continue }
+            message.rename(erasure.user, to: erasure.replacement)
+            if row.firstSeq <= seq { try change(&message, in: &row) } else { try store.update(message, in: number) }
+        }
+    }
+
+    /// Forgets that somebody was in a conversation; what only they could read goes with them.
+    private func depart(from number: Int64, _ erasure: ErasureRow) throws {
+        let user = erasure.user
+        guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
+        let wasMember = try member(user, of: number)?.standing == .member
+        if !row.isDeleted, row.id.kind.traits.membership == .named, row.id.namedUsers.allSatisfy({ $0 == user }) {
+            try erase(row)
+            row = try conversation(found.id) ?? row
+        }
+        try forget(user, in: number)
+        if erasure.messages != .keep { try store.setSender(erasure.replacement, ofKeysBy: user, in: number) }
+        guard !row.isDeleted else { return }
+        if row.id.namedUsers.contains(user) {
+            row.marks.insert(.lostPerson)
+            row.blocks = []
+            try put(row, isNews: false)
+        } else if wasMember {
+            try put(row)
+            publish(.left(row.id, user))
+        }
+    }
+
+    private func disown(_ id: MediaID, _ erasure: inout ErasureRow) throws -> Set<BlobID> {
+        guard let row = try store.media(id), row.owner == erasure.user else { return [] }
+        if try store.conversation(using: id, after: 0) != nil {
+            if erasure.messages != .keep { try store.setOwner(erasure.replacement, of: id) }
+            return []
+        }
+        try store.remove(id)
+        erasure.fileCount += 1
+        return Set([row.blob, row.thumbnail?.blob].compactMap(\.self))
+    }
+
+    private func disownReports(by own: [Int64], about: [Int64], _ erasure: ErasureRow) throws {
+        for number in Set(own).union(about) {
+            guard var report = try store.report(number) else { continue }
+            if report.reporter == erasure.user {
+                report.reporter = erasure.replacement
+                report.text = nil
+            }
+            if report.sender == erasure.user, erasure.messages != .keep {
+                report.sender = erasure.replacement
+                if erasure.messages == .erase { report.content = nil }
+            }
+            try store.put(&report)
+        }
+    }
+
+    /// What is left is a row that says which tokens are too old.
+    private func endErasure(_ erasure: inout ErasureRow) throws {
+        let user = erasure.user
+        guard try store.memberships(of: user, after: 0, limit: 1).isEmpty,
+            try store.guestbook(of: user, after: 0, limit: 1).isEmpty
+        else {
+            // Something came meanwhile, such as a conversation that somebody's message to them has made.
+            erasure.stage = .conversations
+            return
+        }
+        try store.forget(user)
+        try store.dropBan(of: user, in: 0)
+        guard var row = try store.user(user) else { return }
+        row = UserRow(profile: UserProfile(id: user), rev: row.rev, revokedAt: now.date, state: .erased)
+        try store.put(row)
+        erasure.endedAt = now.date
+    }
+}

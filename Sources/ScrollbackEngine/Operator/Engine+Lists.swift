@@ -1,0 +1,124 @@
+package import ScrollbackModel
+package import ScrollbackWire
+
+extension Engine {
+    private func checkIsAdmin(_ caller: Caller) throws(ChatError) {
+        guard caller.isAdmin else { throw ChatError(.forbidden, "this takes an administrator's token") }
+    }
+
+    /// Users by name, and whether they may come in.
+    ///
+    /// - Parameter state: only these; without it all but those that were erased.
+    package func users(
+        prefix: String, state: UserState?, after: UserID?, limit: Int, by caller: Caller
+    ) throws -> (users: [UserEntry], next: UserID?) {
+        try checkIsAdmin(caller)
+        try checkLimit(limit)
+        let now = clock()
+        return try store.read { store in
+            let rows = try store.users(prefix: prefix, state: state, after: after, limit: limit + 1)
+            let entries = try rows.prefix(limit).map { row in
+                let ban = row.isBanned ? try store.ban(of: row.profile.id, in: 0)?.ban : nil
+                return UserEntry(
+                    profile: row.profile, state: row.state.name, ban: ban.flatMap { $0.holds(at: now) ? $0 : nil })
+            }
+            return (entries, rows.count > limit ? rows[limit - 1].profile.id : nil)
+        }
+    }
+
+    /// Conversations by kind and name, whoever is in them.
+    ///
+    /// - Parameters:
+    ///   - kind: only these; without it one kind after the other.
+    ///   - prefix: how the first part of the name begins: the group's, the community's, the room's, the first person's.
+    ///   - after: the last one of the page before.
+    package func conversations(
+        kind: ConversationKind?, prefix: String, after: ConversationID?, limit: Int, by caller: Caller
+    ) throws -> (conversations: [ConversationEntry], next: ConversationID?) {
+        try checkIsAdmin(caller)
+        try checkLimit(limit)
+        let kinds = kind.map { [$0] } ?? ConversationKind.allCases
+        return try store.read { store in
+            var rows: [ConversationRow] = []
+            for kind in kinds.drop(while: { after != nil && $0 != after?.kind }) {
+                var last = after?.kind == kind ? after : nil
+                while rows.count <= limit {
+                    let some = try store.conversations(kind: kind, prefix: prefix, after: last, limit: limit + 1)
+                    rows += some.filter { !$0.isDeleted }
+                    guard some.count > limit else { break }
+                    last = some.last?.id
+                }
+            }
+            return (
+                rows.prefix(limit).map { ConversationEntry($0, nil) }, rows.count > limit ? rows[limit - 1].id : nil
+            )
+        }
+    }
+
+    /// Conversations a user has to do with, by the store's numbers.
+    ///
+    /// Of a community it is the community itself, and channels in which they are or have read something.
+    package func conversations(
+        of user: UserID, after: Int64, limit: Int, by caller: Caller
+    ) throws -> (conversations: [ConversationEntry], next: Int64?) {
+        try checkIsAdmin(caller)
+        try checkLimit(limit)
+        return try store.read { store in
+            let rows = try store.memberships(of: user, after: after, limit: limit + 1)
+            let entries = try rows.prefix(limit).compactMap { member -> ConversationEntry? in
+                guard let row = try store.conversation(numbered: member.conversation), !row.isDeleted else {
+                    return nil
+                }
+                return ConversationEntry(row, member)
+            }
+            return (entries, rows.count > limit ? rows[limit - 1].conversation : nil)
+        }
+    }
+
+    /// Open connections to this node by user and device.
+    ///
+    /// - Parameter after: the user and the device of the last one of the page before.
+    package func connections(
+        of user: UserID?, after: (user: UserID, device: String)?, limit: Int, by caller: Caller
+    ) throws -> (connections: [ConnectionEntry], next: (user: UserID, device: String)?) {
+        try checkIsAdmin(caller)
+        try checkLimit(limit)
+        var found: [ConnectionEntry] = []
+        for name in hub.users(from: user ?? after?.user, isOnly: user != nil, limit: limit + 1) {
+            let entries = hub.connections(of: name).compactMap { ($0 as? Session)?.entry }
+                .filter { entry in
+                    after.map { name > $0.user || name == $0.user && $0.device.isBelow(entry.device) } ?? true
+                }
+            found += entries.sorted { $0.device.isBelow($1.device) }
+            if found.count > limit { break }
+        }
+        let page = Array(found.prefix(limit))
+        return (page, found.count > limit ? page.last.map { ($0.user, $0.device) } : nil)
+    }
+
+    /// Closes a user's connections, or one device's; each comes back by itself, if it may.
+    ///
+    /// - Returns: how many it were.
+    package func closeConnections(of user: UserID, device: String?, by caller: Caller) throws -> Int {
+        try checkIsAdmin(caller)
+        let sessions = hub.connections(of: user).compactMap { $0 as? Session }
+            .filter { session in device.map { $0 == session.entry?.device } ?? true }
+        for session in sessions { session.close(.restarting, "closed by an administrator: come back") }
+        return sessions.count
+    }
+}
+
+extension String {
+    fileprivate func isBelow(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
+}
+
+extension ConversationEntry {
+    fileprivate init(_ row: ConversationRow, _ member: MemberRow?) {
+        self.init(
+            conversation: row.id, name: row.name, isPrivate: row.isPrivate, isFrozen: row.isFrozen, head: row.head,
+            n: row.n, createdAt: row.createdAt, lastActivity: row.head > 0 ? row.timetoken.date : nil,
+            membership: member.map {
+                Membership(standing: $0.standing.name, role: $0.role, readSeq: $0.readSeq)
+            })
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+package import ScrollbackModel
+package import ScrollbackWire
+
+extension Engine {
+    /// Lets somebody join a group, a community or a private channel, for so many seconds or for good.
+    ///
+    /// Completes with the invitation, and whether there was none before.
+    package func invite(
+        _ user: UserID, to id: ConversationID, expiresIn lifetime: Int64?, by caller: Caller,
+        completion: @escaping Completion<(invitation: Invitation, isNew: Bool)>
+    ) {
+        let name = id.absolute(for: caller.user)
+        log.submit(
+            { [permissions] in
+                let lifetime = try Invitation.validated(lifetime: lifetime)
+                return try $0.invite(user, to: name, lifetime: lifetime, by: caller, permissions: permissions)
+            }, completion: completion)
+    }
+
+    /// Takes an invitation back, or declines it.
+    package func endInvitation(
+        of user: UserID, to id: ConversationID, by caller: Caller, completion: @escaping Completion<Void>
+    ) {
+        let name = id.absolute(for: caller.user)
+        log.submit(
+            { [permissions] in
+                try $0.endInvitation(of: user, to: name, by: caller, permissions: permissions)
+            }, completion: completion)
+    }
+
+    /// Who is invited to a conversation, by name, or (nil) whereto the caller is: at most `limit` after a cursor, without
+    /// those that have ended.
+    package func invitations(
+        to id: ConversationID?, cursor: String?, limit: Int, by caller: Caller
+    ) throws -> InvitationList {
+        guard (1...limits.pageSize).contains(limit) else {
+            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+        }
+        guard let id else { return try ownInvitations(cursor: cursor, limit: limit, by: caller) }
+        let after = try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") }
+        let now = clock()
+        return try store.read { store in
+            let access = try access(to: id.absolute(for: caller.user), for: caller, in: store)
+            try permissions.checkMayInvite(to: access.conversation.id, as: access.role, by: caller)
+            guard access.conversation.takesInvitations else { throw ChatError.publicChannel(access.conversation.id) }
+            let rows = try store.invitations(to: access.conversation.number, after: after, limit: limit)
+            return InvitationList(
+                invitations: rows.filter { $0.holds(at: now) }.map { $0.invitation(to: access.conversation) },
+                cursor: rows.count == limit ? rows.last?.user.text : nil)
+        }
+    }
+
+    private func ownInvitations(cursor: String?, limit: Int, by caller: Caller) throws -> InvitationList {
+        let after = try cursor.map { (text) throws(ChatError) in
+            guard let number = Int64(text, radix: 36), number >= 0 else {
+                throw ChatError.invalidParameter("cursor", "must be one that the list gave, as it was")
+            }
+            return number
+        }
+        let now = clock()
+        return try store.read { store in
+            let rows = try store.invitations(of: caller.user, after: after ?? 0, limit: limit)
+            let invitations = try rows.filter { $0.holds(at: now) }.compactMap { row in
+                try store.conversation(numbered: row.conversation).flatMap { conversation in
+                    conversation.isDeleted || !conversation.takesInvitations
+                        ? nil : row.invitation(to: conversation)
+                }
+            }
+            return InvitationList(
+                invitations: invitations,
+                cursor: rows.count == limit ? rows.last.map { String($0.conversation, radix: 36) } : nil)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package import ScrollbackModel
+package import ScrollbackWire
+
+extension Engine {
+    /// Who of a conversation's members has read a message, by name: at most `limit` after `after`, without its sender.
+    ///
+    /// It is worked out from how far each member has read, so that a message costs no row for anybody. A page looks at
+    /// ``rowsOfReaders`` members at most: it may be empty and go on all the same.
+    ///
+    /// - Throws: `feature-off`; `invalid-parameter` for a room; `unknown-message`.
+    package func readers(
+        of id: MessageID, in conversation: ConversationID, after: UserID?, limit: Int, by caller: Caller
+    ) throws -> ReaderList {
+        guard (1...limits.pageSize).contains(limit) else {
+            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+        }
+        try settings.people.checkReadReceipts()
+        let name = conversation.log.absolute(for: caller.user)
+        guard name.kind.traits.hasRecents else {
+            throw ChatError.invalidParameter("conversation", "is a \(name.kind.rawValue): nobody has a position there")
+        }
+        return try store.read { store in
+            let access = try access(to: name, for: caller, in: store)
+            guard permissions[.listMembers, name.kind].isMet(by: access.role, isAdmin: caller.isAdmin) else {
+                throw ChatError(.forbidden, "the members of \(name) are not for you to see")
+            }
+            guard let message = try store.message(id, in: access.conversation.number),
+                access.visible.contains(message.seq)
+            else { throw ChatError(.unknownMessage, "there is no message \(id) here that you may see") }
+            guard name.kind != .direct else { return try reader(of: message, access, after: after, store) }
+            var found: [MessageReader] = []
+            let rows = try store.positions(in: access.conversation.number, after: after, limit: Self.rowsOfReaders)
+            for row in rows where row.readSeq >= message.seq && row.user != message.sender {
+                guard try isReader(row, of: message, access, store) else { continue }
+                found.append(MessageReader(id: row.user, readSeq: row.readSeq))
+                if found.count == limit { break }
+            }
+            let looked = found.count == limit ? found.last?.id : rows.last?.user
+            let isLast = rows.count < Self.rowsOfReaders && looked == rows.last?.user
+            return ReaderList(readers: found, cursor: isLast ? nil : looked)
+        }
+    }
+
+    /// How many members one page of a message's readers looks at.
+    package static let rowsOfReaders = 500
+
+    /// Of a direct conversation the one other person, as far as they may be known to have read.
+    private func reader(
+        of message: MessageRow, _ access: Access, after: UserID?, _ store: any StoreReader
+    ) throws -> ReaderList {
+        let row = access.conversation
+        guard let reader = row.otherPerson(than: message.sender), after.map({ $0 < reader }) ?? true else {
+            return ReaderList(readers: [], cursor: nil)
+        }
+        let seq = try store.receipt(of: reader, in: row.number)
+        return ReaderList(
+            readers: seq >= message.seq ? [MessageReader(id: reader, readSeq: seq)] : [], cursor: nil)
+    }
+
+    /// Whether somebody who has read past a message is a member now, and could see it.
+    private func isReader(
+        _ row: MemberRow, of message: MessageRow, _ access: Access, _ store: any StoreReader
+    ) throws -> Bool {
+        let conversation = access.conversation
+        let seesAll = conversation.visibility == .everything
+        if let community = access.community, !conversation.isPrivate {
+            // They are members by the community's list, where times say since when.
+            guard try store.member(row.user, of: community.number)?.standing == .member else { return false }
+            return try seesAll
+                || store.spans(of: row.user, in: community.number).contains {
+                    Timetoken(span: $0.joined) < message.timetoken
+                        && ($0.left.map { message.timetoken <= Timetoken(span: $0) } ?? true)
+                }
+        }
+        guard row.standing == .member else { return false }
+        return try seesAll || row.joinSeq < message.seq
+            || store.spans(of: row.user, in: conversation.number).contains {
+                $0.joined < message.seq && ($0.left.map { message.seq <= $0 } ?? true)
+            }
+    }
+
+    /// The newest place of a direct conversation that the other person has read, as far as somebody may know.
+    func peerReadSeq(of access: Access, for user: UserID, in store: any StoreReader) throws -> Seq {
+        guard let peer = access.conversation.otherPerson(than: user), settings.people.readReceipts else { return 0 }
+        return try min(store.receipt(of: peer, in: access.conversation.number), access.state.head)
+    }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import ScrollbackModel
+
+/// The part of a store in memory that is an operator's: a value, so that taking a change back is putting the old value in
+/// place.
+struct MemoryOperations {
+    struct GuestKey: Hashable {
+        var user: UserID
+        var conversation: Int64
+    }
+
+    struct BanKey: Hashable {
+        var conversation: Int64
+        var user: UserID
+    }
+
+    var bans: [BanKey: BanRow] = [:]
+    var reports: [Int64: ReportRow] = [:]
+    var erasures: [Int64: ErasureRow] = [:]
+    var guests: Set<GuestKey> = []
+
+    mutating func eraseBans(in conversation: Int64) {
+        bans = bans.filter { $0.key.conversation != conversation }
+    }
+}
+
+extension MemoryRows {
+    func changeOperations<Answer>(_ body: (inout MemoryOperations) -> Answer) -> Answer {
+        let old = operations
+        undo.append { [unowned self] in operations = old }
+        return body(&operations)
+    }
+
+    // MARK: Questions
+
+    func users(prefix: String, state: UserState?, after: UserID?, limit: Int) -> [UserRow] {
+        let all = users.values.filter { row in
+            row.profile.id.text.utf8.starts(with: prefix.utf8) && (after.map { $0 < row.profile.id } ?? true)
+                && (state.map { $0 == row.state } ?? (row.state != .erased))
+        }
+        return Array(all.sorted { $0.profile.id < $1.profile.id }.prefix(limit))
+    }
+
+    func conversations(
+        kind: ConversationKind, prefix: String, after: ConversationID?, limit: Int
+    ) -> [ConversationRow] {
+        func name(_ id: ConversationID) -> [[UInt8]] {
+            [Array(id.target.text.utf8), Array((id.part?.text ?? "").utf8)]
+        }
+        func isBelow(_ a: ConversationID, _ b: ConversationID) -> Bool {
+            let (a, b) = (name(a), name(b))
+            return a[0] == b[0] ? a[1].lexicographicallyPrecedes(b[1]) : a[0].lexicographicallyPrecedes(b[0])
+        }
+        let all = conversations.values.filter { row in
+            row.id.kind == kind && row.id.target.text.utf8.starts(with: prefix.utf8)
+                && (after.map { isBelow($0, row.id) } ?? true)
+        }
+        return Array(all.sorted { isBelow($0.id, $1.id) }.prefix(limit))
+    }
+
+    func memberships(of user: UserID, after conversation: Int64, limit: Int) -> [MemberRow] {
+        Array(memberships(of: user).filter { $0.conversation > conversation }.prefix(limit))
+    }
+
+    func ban(of user: UserID, in conversation: Int64) -> BanRow? {
+        operations.bans[.init(conversation: conversation, user: user)]
+    }
+
+    func bans(in conversation: Int64, after: UserID?, limit: Int) -> [BanRow] {
+        let all = operations.bans.values.filter { row in
+            row.conversation == conversation && (after.map { $0 < row.ban.id } ?? true)
+        }
+        return Array(all.sorted { $0.ban.id < $1.ban.id }.prefix(limit))
+    }
+
+    func bans(endedBefore time: Date, limit: Int) -> [BanRow] {
+        let all = operations.bans.values.filter { $0.ban.until.map { $0 <= time } ?? false }
+        return Array(all.sorted { ($0.ban.until ?? time) < ($1.ban.until ?? time) }.prefix(limit))
+    }
+
+    func report(_ number: Int64) -> ReportRow? { operations.reports[number] }
+
+    func report(of message: MessageID, in conversation: Int64, by reporter: UserID) -> ReportRow? {
+        operations.reports.values.first {
+            $0.message == message && $0.conversation == conversation && $0.reporter == reporter
+        }
+    }
+
+    func reports(isOpen: Bool?, below number: Int64, limit: Int) -> [ReportRow] {
+        let all = operations.reports.values.filter { row in
+            row.number < number && (isOpen.map { $0 == row.isOpen } ?? true)
+        }
+        return Array(all.sorted { $0.number > $1.number }.prefix(limit))
+    }
+
+    func reports(by reporter: UserID, after number: Int64, limit: Int) -> [ReportRow] {
+        let all = operations.reports.values.filter { $0.number > number && $0.reporter == reporter }
+        return Array(all.sorted { $0.number < $1.number }.prefix(limit))
+    }
+
+    func reports(about sender: UserID, after number: Int64, limit: Int) -> [ReportRow] {
+        let all = operations.reports.values.filter { $0.number > number && $0.sender == sender }
+        return Array(all.sorted { $0.number < $1.number }.prefix(limit))
+    }
+
+    func erasure(_ number: Int64) -> ErasureRow? { operations.erasures[number] }
+    func erasure(named id: UUID) -> ErasureRow? { operations.erasures.values.first { $0.id == id } }
+
+    func openErasures(limit: Int) -> [ErasureRow] {
+        let all = operations.erasures.values.filter { $0.endedAt == nil }
+        return Array(all.sorted { $0.number < $1.number }.prefix(limit))
+    }
+
+    func guestbook(of user: UserID, after conversation: Int64, limit: Int) -> [Int64] {
+        let all = operations.guests.filter { $0.user == user && $0.conversation > conversation }
+        return Array(all.map(\.conversation).sorted().prefix(limit))
+    }
+
+    func media(of owner: UserID, after id: MediaID?, limit: Int) -> [MediaRow] {
+        let all = media.values.filter { row in row.owner == owner && (id.map { $0 < row.id } ?? true) }
+        return Array(all.sorted { $0.id < $1.id }.prefix(limit))
+    }
+
+    func places(mentioning user: UserID, in conversation: Int64, above seq: Seq, limit: Int) -> [Seq] {
+        let all = (mentions[conversation] ?? []).filter { $0.user == user && $0.seq > seq }
+        return Array(all.map(\.seq).sorted().prefix(limit))
+    }
+
+    // MARK: Changes
+
+    func put(_ ban: BanRow) {
+        changeOperations { $0.bans[.init(conversation: ban.conversation, user: ban.ban.id)] = ban }
+    }
+
+    func dropBan(of user: UserID, in conversation: Int64) {
+        changeOperations { $0.bans[.init(conversation: conversation, user: user)] = nil }
+    }
+
+    func put(_ report: inout ReportRow) {
+        if report.number == 0 { report.number = (operations.reports.keys.max() ?? 0) + 1 }
+        changeOperations { [report] in $0.reports[report.number] = report }
+    }
+
+    func put(_ erasure: inout ErasureRow) {
+        if erasure.number == 0 { erasure.number = (operations.erasures.keys.max() ?? 0) + 1 }
+        changeOperations { [erasure] in $0.erasures[erasure.number] = erasure }
+    }
+
+    func sign(_ user: UserID, guestbookOf conversation: Int64) {
+        changeOperations { _ = $0.guests.insert(.init(user: user, conversation: conversation)) }
+    }
+
+    func setSender(_ sender: UserID, at seq: Seq, in conversation: Int64) throws {
+        guard var row = message(at: seq, in: conversation) else { return }
+        row.sender = sender
+        try update(row, in: conversation)
+    }
+
+    func setSender(_ sender: UserID, ofKeysBy old: UserID, in conversation: Int64) {
+        for var key in (keys[conversation] ?? [:]).values where key.sender == old {
+            key.sender = sender
+            insert(key, in: conversation)
+        }
+    }
+
+    func setOwner(_ owner: UserID, of media: MediaID) {
+        guard var row = self.media[media] else { return }
+        row.owner = owner
+        put(row)
+    }
+
+    func forget(_ user: UserID, in conversation: Int64) {
+        change(\.members[Key(conversation: conversation, user: user)], nil)
+        change(\.spans[Key(conversation: conversation, user: user)], nil)
+        change(\.blocks[SetKey(conversation: conversation, set: .uncounted(user))], nil)
+        change(\.voids[OwnerKey(conversation: conversation, user: user)], nil)
+        change(\.mentions[conversation], mentions[conversation]?.filter { $0.user != user })
+        change(\.people.receipts[Key(conversation: conversation, user: user)], nil)
+        dropInvitation(of: user, to: conversation)
+        changeManners { $0.put(nil, of: user, in: conversation) }
+        changeOperations { operations in
+            operations.bans[.init(conversation: conversation, user: user)] = nil
+            operations.guests.remove(.init(user: user, conversation: conversation))
+        }
+    }
+
+    func forget(_ user: UserID) {
+        changeManners { manners in
+            for other in manners.blocked(by: user, after: nil, limit: .max) {
+                manners.putBlock(of: other, by: user, isOn: false)
+            }
+            for other in manners.blockers(of: user, limit: .max) {
+                manners.putBlock(of: user, by: other, isOn: false)
+            }
+        }
+        for upload in uploads.values where upload.owner == user && upload.state == .open { remove(upload.id) }
+        for (key, invitation) in people.invitations where [invitation.user, invitation.by].contains(user) {
+            change(\.people.invitations[key], nil)
+        }
+        change(\.people.lastSeen[user], nil)
+    }
+}

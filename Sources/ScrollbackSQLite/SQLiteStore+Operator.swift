@@ -1,0 +1,82 @@
+import GRDB
+
+extension SQLiteStore {
+    /// Who may come in, bans, reports, erasures, and who wrote where they are no member.
+    static func createOperator(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                -- state 1: deactivated; 2: being erased; 3: erased. isBanned: a ban from the server is to be looked for.
+                ALTER TABLE user ADD COLUMN state INTEGER NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3);
+                ALTER TABLE user ADD COLUMN isBanned INTEGER NOT NULL DEFAULT 0 CHECK (isBanned IN (0, 1));
+                CREATE INDEX user_state ON user (state, id) WHERE state <> 0;
+                -- 1: somebody was banned there; 2: one of a direct conversation's two was erased.
+                ALTER TABLE conversation ADD COLUMN marks INTEGER NOT NULL DEFAULT 0;
+
+                -- conversation 0: from the server. until: infinite for good.
+                CREATE TABLE ban (
+                    conversation INTEGER NOT NULL,
+                    user TEXT NOT NULL,
+                    until REAL NOT NULL,
+                    by TEXT NOT NULL,
+                    reason TEXT,
+                    at REAL NOT NULL,
+                    PRIMARY KEY (conversation, user)
+                ) WITHOUT ROWID, STRICT;
+                CREATE INDEX ban_until ON ban (until);
+
+                -- AUTOINCREMENT: a number is never given again, since people talk of reports by it.
+                CREATE TABLE report (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    conversation INTEGER NOT NULL,
+                    message BLOB NOT NULL,
+                    seq INTEGER NOT NULL,
+                    sender TEXT NOT NULL,
+                    type TEXT NOT NULL,
+                    content TEXT,
+                    timetoken INTEGER NOT NULL,
+                    reporter TEXT NOT NULL,
+                    reason TEXT NOT NULL,
+                    text TEXT,
+                    at REAL NOT NULL,
+                    isOpen INTEGER NOT NULL CHECK (isOpen IN (0, 1)),
+                    note TEXT,
+                    closedBy TEXT,
+                    closedAt REAL
+                ) STRICT;
+                CREATE UNIQUE INDEX report_message ON report (message, conversation, reporter);
+                CREATE INDEX report_state ON report (isOpen, number);
+                CREATE INDEX report_reporter ON report (reporter, number);
+                CREATE INDEX report_sender ON report (sender, number);
+
+                CREATE TABLE erasure (
+                    number INTEGER PRIMARY KEY AUTOINCREMENT,
+                    id BLOB NOT NULL UNIQUE,
+                    user TEXT NOT NULL,
+                    messages INTEGER NOT NULL CHECK (messages BETWEEN 0 AND 2),
+                    replacement TEXT NOT NULL,
+                    stage INTEGER NOT NULL,
+                    through INTEGER NOT NULL,
+                    throughSeq INTEGER NOT NULL,
+                    conversationCount INTEGER NOT NULL,
+                    messageCount INTEGER NOT NULL,
+                    fileCount INTEGER NOT NULL,
+                    createdAt REAL NOT NULL,
+                    endedAt REAL,
+                    error TEXT
+                ) STRICT;
+                CREATE INDEX erasure_open ON erasure (number) WHERE endedAt IS NULL;
+
+                -- Who wrote where they have no row as a member: rooms above all.
+                CREATE TABLE guest (
+                    user TEXT NOT NULL,
+                    conversation INTEGER NOT NULL,
+                    PRIMARY KEY (user, conversation)
+                ) WITHOUT ROWID, STRICT;
+                INSERT INTO guest (user, conversation)
+                SELECT DISTINCT sender, conversation FROM message WHERE NOT EXISTS (
+                    SELECT 1 FROM member WHERE member.conversation = message.conversation AND member.user = message.sender);
+
+                CREATE INDEX media_owner ON media (owner, id);
+                """)
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import StoreFiles
+
+extension SQLiteWriter {
+    func put(_ ban: BanRow) throws {
+        try connection.run(.putBan, bind: { $0.add(ban) })
+    }
+
+    func dropBan(of user: UserID, in conversation: Int64) throws {
+        try runForget(.dropBan, user, in: conversation)
+    }
+
+    func put(_ report: inout ReportRow) throws {
+        let row = report
+        var number = row.number
+        try connection.run(
+            number == 0 ? .insertReport : .updateReport,
+            bind: {
+                $0.add(row)
+                if row.number != 0 { $0.add(row.number) }
+            },
+            row: { columns in
+                number = columns.integer()
+                return true
+            })
+        report.number = number
+    }
+
+    func put(_ erasure: inout ErasureRow) throws {
+        let row = erasure
+        var number = row.number
+        try connection.run(
+            number == 0 ? .insertErasure : .updateErasure,
+            bind: {
+                $0.add(row)
+                if row.number != 0 { $0.add(row.number) }
+            },
+            row: { columns in
+                number = columns.integer()
+                return true
+            })
+        erasure.number = number
+    }
+
+    func sign(_ user: UserID, guestbookOf conversation: Int64) throws {
+        try connection.run(
+            .insertGuest,
+            bind: {
+                $0.add(user.text)
+                $0.add(conversation)
+            })
+    }
+
+    func setSender(_ sender: UserID, at seq: Seq, in conversation: Int64) throws {
+        try connection.run(
+            .setSender,
+            bind: {
+                $0.add(sender.text)
+                $0.add(conversation)
+                $0.add(seq)
+            })
+    }
+
+    func setSender(_ sender: UserID, ofKeysBy old: UserID, in conversation: Int64) throws {
+        try connection.run(
+            .setRetiredSender,
+            bind: {
+                $0.add(sender.text)
+                $0.add(conversation)
+                $0.add(old.text)
+            })
+    }
+
+    func setOwner(_ owner: UserID, of media: MediaID) throws {
+        try connection.run(
+            .setMediaOwner,
+            bind: {
+                $0.add(owner.text)
+                $0.add(media.uuid)
+            })
+    }
+
+    func forget(_ user: UserID, in conversation: Int64) throws {
+        for part: Query in [
+            .forgetMember, .forgetSpans, .forgetBits, .forgetVoids, .forgetMentions, .forgetGuest, .dropMute, .dropBan,
+            .forgetReceipt, .dropInvitation,
+        ] {
+            try runForget(part, user, in: conversation)
+        }
+    }
+
+    private func runForget(_ query: Query, _ user: UserID, in conversation: Int64) throws {
+        try connection.run(
+            query,
+            bind: {
+                $0.add(conversation)
+                $0.add(user.text)
+            })
+    }
+
+    func forget(_ user: UserID) throws {
+        for part: Query in [
+            .forgetBlocks, .forgetBlockers, .forgetUploads, .forgetInvitations, .forgetInvited, .forgetLastSeen,
+        ] {
+            try connection.run(part, bind: { $0.add(user.text) })
+        }
+    }
+}

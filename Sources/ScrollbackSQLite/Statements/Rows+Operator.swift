@@ -1,0 +1,117 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import StoreFiles
+
+// How an operator's rows are taken from columns and handed to parameters, in the order `Query` lists them.
+
+extension Columns {
+    private mutating func date() -> Date { optionalDate() ?? Date(timeIntervalSinceReferenceDate: 0) }
+
+    mutating func ban() -> BanRow {
+        let conversation = integer()
+        let user = UserID(known: text())
+        let until = date()
+        let by = UserID(known: text())
+        let reason = optionalText()
+        return BanRow(
+            conversation: conversation,
+            ban: Ban(
+                id: user, until: until.timeIntervalSinceReferenceDate.isInfinite ? nil : until, reason: reason, by: by,
+                at: date()))
+    }
+
+    mutating func report() throws -> ReportRow {
+        let number = integer()
+        let conversation = integer()
+        guard let id = optionalUUID() else { throw Self.unreadable("message") }
+        let seq = integer()
+        let sender = UserID(known: text())
+        let type = MessageType(rawValue: text())
+        let content = optionalText().map { RawJSON(known: $0) }
+        let message = MessageRow(
+            seq: seq, n: 0, timetoken: Timetoken(rawValue: bits()), id: MessageID(id), sender: sender, type: type,
+            content: content, attributes: .init(), digest: 0)
+        let reporter = UserID(known: text())
+        let reason = ReportReason(rawValue: text())
+        let words = optionalText()
+        var row = ReportRow(
+            conversation: conversation, message: message, reporter: reporter, reason: reason, text: words, at: date())
+        row.number = number
+        row.isOpen = flag()
+        row.note = optionalText()
+        row.closedBy = optionalText().map { UserID(known: $0) }
+        row.closedAt = optionalDate()
+        return row
+    }
+
+    mutating func erasure() throws -> ErasureRow {
+        let number = integer()
+        guard let id = optionalUUID() else { throw Self.unreadable("id") }
+        let user = UserID(known: text())
+        guard let messages = ErasureRow.Messages(rawValue: integer()) else { throw Self.unreadable("messages") }
+        let replacement = UserID(known: text())
+        guard let stage = ErasureRow.Stage(rawValue: integer()) else { throw Self.unreadable("stage") }
+        let (through, throughSeq) = (integer(), integer())
+        let (conversations, count, files) = (integer(), integer(), integer())
+        var row = ErasureRow(
+            id: id, user: user, messages: messages, replacement: replacement, createdAt: date())
+        row.number = number
+        row.stage = stage
+        row.through = through
+        row.throughSeq = throughSeq
+        row.conversationCount = conversations
+        row.messageCount = count
+        row.fileCount = files
+        row.endedAt = optionalDate()
+        row.error = optionalText()
+        return row
+    }
+}
+
+extension Parameters {
+    mutating func add(_ row: BanRow) {
+        add(row.conversation)
+        add(row.ban.id.text)
+        add(row.ban.until ?? Date(timeIntervalSinceReferenceDate: .infinity))
+        add(row.ban.by.text)
+        add(row.ban.reason)
+        add(row.ban.at)
+    }
+
+    /// Everything but the number.
+    mutating func add(_ row: ReportRow) {
+        add(row.conversation)
+        add(row.message.uuid)
+        add(row.seq)
+        add(row.sender.text)
+        add(row.type.rawValue)
+        add(row.content?.text)
+        add(bits: row.timetoken.rawValue)
+        add(row.reporter.text)
+        add(row.reason.rawValue)
+        add(row.text)
+        add(row.at)
+        add(row.isOpen)
+        add(row.note)
+        add(row.closedBy?.text)
+        add(row.closedAt)
+    }
+
+    /// Everything but the number.
+    mutating func add(_ row: ErasureRow) {
+        add(row.id)
+        add(row.user.text)
+        add(row.messages.rawValue)
+        add(row.replacement.text)
+        add(row.stage.rawValue)
+        add(row.through)
+        add(row.throughSeq)
+        add(row.conversationCount)
+        add(row.messageCount)
+        add(row.fileCount)
+        add(row.createdAt)
+        add(row.endedAt)
+        add(row.error)
+    }
+}

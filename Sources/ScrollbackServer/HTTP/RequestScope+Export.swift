@@ -1,0 +1,60 @@
+import Foundation
+import Hummingbird
+import NIOCore
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+
+extension RequestScope {
+    /// How long the links to files in an export are good, in seconds: a week.
+    private static let linkLifetime: TimeInterval = 7 * 24 * 60 * 60
+
+    /// Everything that is held about a user, a JSON object a line, read and sent a little at a time.
+    ///
+    /// The last line says how many came before it: an export without it was cut.
+    func export(_ user: UserID) async throws(ChatError) -> Response {
+        // What can't be read at all is refused before anything is sent.
+        let first = try await read { engine in try PersonalData(of: user).next(engine) }
+        let scope = self
+        let body = ResponseBody { writer in
+            var data = first.data
+            var records = first.records
+            var count = 0
+            while true {
+                var lines: [UInt8] = []
+                for record in records ?? [] { lines += try await scope.line(record, of: user) + [UInt8(ascii: "\n")] }
+                count += records?.count ?? 0
+                if records == nil {
+                    var end = JSONWriter()
+                    end.object { writer in
+                        writer.field("record", "end")
+                        writer.field("records", count)
+                    }
+                    lines += end.bytes + [UInt8(ascii: "\n")]
+                }
+                try await writer.write(ByteBuffer(bytes: lines))
+                if records == nil { break }
+                let known = data
+                let next = try await scope.read { engine in try known.next(engine) }
+                data = next.data
+                records = next.records
+            }
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: [.contentType: "application/x-ndjson"], body: body)
+    }
+
+    private func line(_ record: PersonalData.Record, of user: UserID) async throws -> [UInt8] {
+        var link: String?
+        if case .file(let row) = record {
+            // As the user sees it: it ends with their access.
+            let token = try await tokens.token(
+                for: MediaLink(media: row.id, isThumbnail: false), by: Caller(user: user),
+                expiresAt: engine.clock().addingTimeInterval(Self.linkLifetime))
+            link = "/v1/media/\(row.id)?token=\(token)"
+        }
+        var writer = JSONWriter(reserving: 512)
+        writer.object { record.writeMembers(to: &$0, link: link) }
+        return writer.bytes
+    }
+}

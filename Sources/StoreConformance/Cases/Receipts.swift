@@ -1,0 +1,148 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+extension StoreConformance {
+    static let receiptsAndInvitations: [Case] = [
+        Case("A receipt comes back as it was put, is replaced, and goes with its conversation") { store in
+            let conversation = try store.make(.direct(between: "alice", and: "bob")).number
+            try store.read { try expectEqual(try $0.receipt(of: "bob", in: conversation), 0) }
+            for seq: Seq in [5, 3, .max] {
+                try store.change { try $0.putReceipt(seq, of: "bob", in: conversation) }
+                try store.read { store in
+                    try expectEqual(try store.receipt(of: "bob", in: conversation), seq)
+                    try expectEqual(try store.receipt(of: "Bob", in: conversation), 0)
+                    try expectEqual(try store.receipt(of: "alice", in: conversation), 0)
+                    try expectEqual(try store.receipt(of: "bob", in: conversation + 1), 0)
+                }
+            }
+            try store.change { try $0.erase(conversation) }
+            try store.read { try expectEqual(try $0.receipt(of: "bob", in: conversation), 0) }
+        },
+        Case("Positions are listed by name, page by page, whatever somebody's standing") { store in
+            let conversation = try store.make(.group("a")).number
+            let other = try store.make(.group("b")).number
+            let standings: [MemberRow.Standing] = [.reader, .member, .left]
+            let names = Names.odd.map { UserID(known: $0) }.sorted()
+            try store.change { store in
+                for (index, name) in names.enumerated().reversed() {
+                    var row = MemberRow(conversation: conversation, user: name, standing: standings[index % 3])
+                    row.readSeq = Seq(index)
+                    try store.put(row)
+                }
+                try store.put(MemberRow(conversation: other, user: "a3", standing: .member))
+            }
+            try store.read { store in
+                var listed: [MemberRow] = []
+                while case let page = try store.positions(in: conversation, after: listed.last?.user, limit: 4),
+                    !page.isEmpty
+                {
+                    listed += page
+                }
+                try expectEqual(listed.map(\.user), names)
+                try expectEqual(listed.map(\.readSeq), names.indices.map { Seq($0) })
+                try expectEqual(try store.positions(in: conversation, after: nil, limit: 0), [])
+            }
+        },
+        Case("An invitation comes back as it was put, is replaced, and goes with its conversation") { store in
+            let (a, b) = (try store.make(.group("a")).number, try store.make(.group("b")).number)
+            let at = Date(timeIntervalSince1970: 1_795_255_260.123)
+            var row = InvitationRow(conversation: a, user: "bob", by: "alice", at: at, until: at + 60)
+            for until in [at + 60, nil, at + 1] as [Date?] {
+                row.until = until
+                try store.change { [row] in try $0.put(row) }
+                try store.read { [row] store in
+                    try expectEqual(try store.invitation(of: "bob", to: a), row)
+                    try expectEqual(try store.invitation(of: "Bob", to: a), nil)
+                    try expectEqual(try store.invitation(of: "bob", to: b), nil)
+                }
+            }
+            try store.change { store in
+                try store.put(InvitationRow(conversation: b, user: "bob", by: "carol", at: at))
+                try store.put(InvitationRow(conversation: a, user: "carol", by: "alice", at: at))
+                try store.erase(a)
+            }
+            try store.read { store in
+                try expectEqual(try store.invitation(of: "bob", to: a), nil)
+                try expectEqual(try store.invitations(of: "bob", after: 0, limit: 10).map(\.conversation), [b])
+                try expectEqual(try store.invitations(to: a, after: nil, limit: 10), [])
+            }
+            try store.change { try $0.dropInvitation(of: "bob", to: b) }
+            try store.read { try expectEqual(try $0.invitation(of: "bob", to: b), nil) }
+        },
+        Case("Invitations are listed by name and by conversation, page by page") { store in
+            let numbers = try ["a", "b", "c"].map { try store.make(.group(Identifier(known: $0))).number }
+            let names = Names.odd.map { UserID(known: $0) }.sorted()
+            let at = Date(timeIntervalSince1970: 1_795_255_260)
+            try store.change { store in
+                for number in numbers {
+                    for name in names.reversed() {
+                        try store.put(InvitationRow(conversation: number, user: name, by: "alice", at: at))
+                    }
+                }
+            }
+            try store.read { store in
+                var listed: [UserID] = []
+                while case let page = try store.invitations(to: numbers[1], after: listed.last, limit: 3), !page.isEmpty
+                {
+                    listed += page.map(\.user)
+                }
+                try expectEqual(listed, names)
+                let first = try store.invitations(of: names[0], after: 0, limit: 2).map(\.conversation)
+                try expectEqual(first, Array(numbers.prefix(2)))
+                try expectEqual(
+                    try store.invitations(of: names[0], after: numbers[1], limit: 2).map(\.conversation), [numbers[2]])
+                try expectEqual(try store.invitations(of: "nobody", after: 0, limit: 2), [])
+            }
+        },
+        Case("Invitations that ended are forgotten, so many at a time, and no others") { store in
+            let conversation = try store.make(.group("a")).number
+            let at = Date(timeIntervalSince1970: 1_795_255_260)
+            try store.change { store in
+                for number in 1...5 {
+                    try store.put(
+                        InvitationRow(
+                            conversation: conversation, user: UserID(known: "u\(number)"), by: "alice", at: at,
+                            until: at + Double(number)))
+                }
+                try store.put(InvitationRow(conversation: conversation, user: "forever", by: "alice", at: at))
+                try expectEqual(try store.dropInvitations(endedBy: at + 3, limit: 2), 2)
+                try expectEqual(try store.dropInvitations(endedBy: at + 3, limit: 2), 1)
+                try expectEqual(try store.dropInvitations(endedBy: at + 3, limit: 2), 0)
+            }
+            try store.read { store in
+                try expectEqual(
+                    try store.invitations(to: conversation, after: nil, limit: 10).map(\.user), ["forever", "u4", "u5"])
+            }
+        },
+        Case("When somebody was there last comes back, and is replaced") { store in
+            let time = Date(timeIntervalSince1970: 1_795_255_260)
+            try store.read { try expectEqual(try $0.lastSeen(of: "bob"), nil) }
+            for date in [time, time + 1, time - 1] {
+                try store.change { try $0.put(lastSeen: date, of: "bob") }
+                try store.read { store in
+                    try expectEqual(try store.lastSeen(of: "bob"), date)
+                    try expectEqual(try store.lastSeen(of: "Bob"), nil)
+                }
+            }
+        },
+        Case("A transaction that fails leaves receipts, invitations and presence as they were") { store in
+            let conversation = try store.make(.group("a")).number
+            let time = Date(timeIntervalSince1970: 1_795_255_260)
+            struct Undo: Error {}
+            try expectError("the transaction") {
+                try store.change { store in
+                    try store.putReceipt(5, of: "bob", in: conversation)
+                    try store.put(InvitationRow(conversation: conversation, user: "bob", by: "alice", at: time))
+                    try store.put(lastSeen: time, of: "bob")
+                    throw Undo()
+                }
+            }
+            try store.read { store in
+                try expectEqual(try store.receipt(of: "bob", in: conversation), 0)
+                try expectEqual(try store.invitation(of: "bob", to: conversation), nil)
+                try expectEqual(try store.lastSeen(of: "bob"), nil)
+            }
+        },
+    ]
+}

@@ -1,0 +1,77 @@
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+/// Several conversations that are read at once.
+@Suite("Several reads")
+struct SeveralReadsTests {
+    private let names: [ConversationID] = [.group("one"), .group("two"), .group("three"), .group("four")]
+    private let alice = Caller(user: "alice")
+
+    /// Alice has three messages of bob's to read in each.
+    private func world() throws -> World {
+        let world = try World()
+        for name in names {
+            try world.make(name, members: ["alice", "bob"])
+            for _ in 1...3 { try world.send(to: name, by: "bob") }
+        }
+        return world
+    }
+
+    private func mark(_ name: ConversationID, _ seq: Seq, in world: World) throws -> ReadMark {
+        ReadMark(conversation: name, place: LogPlace(seq: seq, epoch: try world.head(name, "alice").state.epoch))
+    }
+
+    @Test("Each has its own answer: what is refused takes nothing from those before and after it")
+    func refusals() throws {
+        let world = try world()
+        var dead = try mark(names[1], 3, in: world)
+        dead.place.epoch = Epoch(rawValue: dead.place.epoch.rawValue ^ 1)
+        var elsewhere = try mark(names[0], 1, in: world)
+        elsewhere.conversation = .group("nowhere")
+        let marks = [
+            elsewhere, try mark(names[0], 3, in: world), dead, try mark(names[2], 9, in: world),
+            try mark(names[3], 2, in: world),
+        ]
+        let answers = try world.done { world.engine.read(marks, by: alice, completion: $0) }
+        #expect(answers.map(\.conversation) == marks.map(\.conversation))
+        #expect(
+            answers.map { answer -> String in
+                switch answer.result {
+                case .success(let summary): "\(summary.unread) at \(summary.readSeq)"
+                case .failure(let error): error.code.rawValue
+                }
+            } == ["unknown-conversation", "0 at 3", "epoch-changed", "invalid-parameter", "1 at 2"])
+        #expect(try names.map { try world.unread($0, "alice").unread } == [0, 3, 3, 1])
+    }
+
+    @Test("It is one change of the reader's, told to their other devices at once, of those that were not refused")
+    func told() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let (phone, tablet) = (doors.device("alice"), doors.device("alice", "tablet"))
+        var marks = try names.map { try mark($0, 3, in: world) }
+        marks[1].conversation = .group("nowhere")
+        phone.request(.readMany(marks))
+        let reads = try tablet.events.compactMap { event -> [String]? in
+            if case .reads(let reads) = event { return reads.map { "\($0.conversation) \($0.summary.readSeq)" } }
+            return nil
+        }
+        #expect(reads == [["group:one 3", "group:three 3", "group:four 3"]])
+        #expect(Set(try [0, 2, 3].map { try world.head(names[$0], "alice").userRev }).count == 1)
+    }
+
+    @Test("Among all there is to read is what is only marked as unread, and nothing that was read")
+    func marked() throws {
+        let world = try world()
+        for name in names { try world.read(name, to: 3, by: "alice") }
+        _ = try world.done { world.engine.change(names[1], .markUnread, by: alice, completion: $0) }
+        try world.send(to: names[2], by: "bob")
+        let marks = try world.engine.marks(ReadScope(), by: alice)
+        #expect(Set(marks.map(\.conversation)) == [names[1], names[2]])
+        _ = try world.done { world.engine.read(marks, by: alice, completion: $0) }
+        #expect(try world.head(names[1], "alice").isMarkedUnread == false)
+        #expect(try world.engine.marks(ReadScope(), by: alice).isEmpty)
+    }
+}

@@ -1,0 +1,199 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Bans, and who may not come in")
+struct BanTests {
+    private let group = ConversationID.group("g")
+    private let room = ConversationID.room("lobby")
+    private let moderator = Caller(user: "mod")
+
+    private func world() throws -> World {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob", "mod", "mod2", "boss"])
+        for user: UserID in ["mod", "mod2"] { try world.join(group, user, as: .moderator) }
+        try world.join(group, "boss", as: .owner)
+        try world.put(room)
+        return world
+    }
+
+    // MARK: Of a conversation
+
+    @Test("Who is banned is out, and can't be put in, write or send until it ends")
+    func banned() throws {
+        let world = try world()
+        try world.send("before", to: group, by: "bob")
+        let until = world.clock.now + 60
+        try world.ban("bob", until: until, reason: "spam", from: group, by: moderator)
+        let error = refusal { try world.send(to: group, by: "bob") }
+        #expect(error?.code == .banned && error?.status == 403)
+        #expect(error?.until == until && error?.reason == "spam" && error?.retryAfter == 60)
+        for caller in [moderator, World.admin] {
+            #expect(refusal { try world.join(group, "bob", by: caller) }?.code == .banned)
+        }
+        // What they saw as a member they see still, as who left.
+        #expect(try world.log(of: group, by: "bob").texts == ["before"])
+        #expect(try world.engine.bans(of: group, after: nil, limit: 10, by: moderator).bans.map(\.id) == ["bob"])
+        world.clock.advance(by: 60)
+        #expect(try world.engine.bans(of: group, after: nil, limit: 10, by: moderator).bans.isEmpty)
+        #expect(try world.join(group, "bob", by: moderator))
+        try world.send("after", to: group, by: "bob")
+    }
+
+    @Test("A ban without an end lasts until it is taken back, and somebody who never was there can be banned")
+    func forever() throws {
+        let world = try world()
+        try world.ban("mallory", from: group, by: moderator)
+        world.clock.advance(by: 1e9)
+        #expect(refusal { try world.join(group, "mallory", by: moderator) }?.code == .banned)
+        try world.unban("mallory", from: group, by: moderator)
+        #expect(try world.join(group, "mallory", by: moderator))
+    }
+
+    @Test("Who is banned is invited no more, by the ban or after it, and a notice says what happened")
+    func invitations() throws {
+        let world = try world()
+        try world.set { $0.people.notices = true }
+        try world.invite("carol", to: group, by: moderator)
+        try world.ban("carol", from: group, by: moderator)
+        #expect(try world.invitations(of: "carol") == [])
+        #expect(refusal { try world.invite("carol", to: group, by: moderator) }?.code == .banned)
+        try world.ban("bob", from: group, by: moderator)
+        #expect(try world.log(of: group, by: "bob").messages.last?.content?.notice == .init(.memberBanned, user: "bob"))
+        #expect(try world.log(of: group, by: "alice").messages.count == 1)
+    }
+
+    @Test("Nobody bans who is as much as they are, nor themselves")
+    func ranks() throws {
+        let world = try world()
+        for user: UserID in ["mod2", "boss"] {
+            #expect(refusal { try world.ban(user, from: group, by: moderator) }?.code == .forbidden)
+        }
+        #expect(refusal { try world.ban("mod", from: group, by: moderator) }?.parameter == "user")
+        #expect(refusal { try world.ban("alice", from: group, by: Caller(user: "bob")) }?.code == .forbidden)
+        #expect(refusal { try world.ban("alice", from: group, by: Caller(user: "x")) }?.code == .unknownConversation)
+        try world.ban("mod", from: group, by: Caller(user: "boss"))
+        try world.ban("boss", from: group)
+        let past = world.clock.now - 1
+        #expect(refusal { try world.ban("alice", until: past, from: group, by: moderator) }?.parameter == "until")
+    }
+
+    @Test("A ban from a community is one from its channels; a public channel has none of its own")
+    func community() throws {
+        let world = try World()
+        let town = ConversationID.community("town")
+        let (general, secret) = (town.log, ConversationID.community("town", channel: "secret"))
+        try world.make(town, members: ["alice", "bob"])
+        try world.put(secret, .init(isPrivate: true, members: ["alice", "bob"]))
+        #expect(refusal { try world.ban("bob", from: general) }?.parameter == "conversation")
+        try world.ban("bob", from: secret)
+        #expect(refusal { try world.send(to: secret, by: "bob") }?.code == .banned)
+        try world.send(to: general, by: "bob")
+        try world.ban("bob", from: town)
+        #expect(refusal { try world.send(to: general, by: "bob") }?.code == .banned)
+        #expect(refusal { try world.join(town, "bob") }?.code == .banned)
+        try world.unban("bob", from: town)
+        try world.join(town, "bob")
+        try world.send(to: general, by: "bob")
+        #expect(refusal { try world.join(secret, "bob") }?.code == .banned)
+    }
+
+    @Test("A history of who is banned in a room ends at once, by every door")
+    func rooms() throws {
+        let world = try world()
+        let seq = try world.send("hello", to: room, by: "bob")
+        let doors = Doors(world)
+        let device = doors.device("bob")
+        device.request(.subscribe([room]))
+        try world.send("one", to: room, by: "alice")
+        #expect(try device.events.contains { if case .message(let m) = $0 { m.text == "one" } else { false } })
+        try world.ban("bob", until: world.clock.now + 60, from: room)
+        #expect(
+            try device.events.contains { if case .member(room, "bob", nil) = $0 { true } else { false } })
+        device.outlet.forget()
+        try world.send("two", to: room, by: "alice")
+        #expect(try device.outlet.frames.isEmpty)
+        #expect(refusal { try world.send(to: room, by: "bob") }?.code == .banned)
+        #expect(refusal { _ = try world.page(of: room, by: "bob") }?.code == .banned)
+        #expect(refusal { _ = try world.head(room, "bob") }?.code == .banned)
+        #expect(seq == 1)
+        device.request(.subscribe([room]))
+        try world.send("three", to: room, by: "alice")
+        #expect(try !device.events.contains { if case .message = $0 { true } else { false } })
+        // The ban's end lets them in again, and nobody else was ever kept out.
+        world.clock.advance(by: 60)
+        #expect(try world.log(of: room, by: "bob").texts == ["hello", "one", "two", "three"])
+        try world.send("back", to: room, by: "bob")
+    }
+
+    @Test("Bans that ended are forgotten, and what is made anew has none")
+    func forgotten() async throws {
+        let world = try world()
+        try world.ban("bob", until: world.clock.now + 60, from: group)
+        try world.ban("carol", until: world.clock.now + 60)
+        try world.ban("dora", from: group)
+        world.clock.advance(by: 61)
+        try await world.engine.forget()
+        let number = try #require(try world.store.read { try $0.conversation(group) }).number
+        let (here, server, carol) = try world.store.read { store in
+            (
+                try store.bans(in: number, after: nil, limit: 9).map(\.ban.id),
+                try store.bans(in: 0, after: nil, limit: 9), try store.user("carol")
+            )
+        }
+        #expect(here == ["dora"] && server.isEmpty && carol?.isBanned == false)
+        try world.delete(group)
+        try world.make(group, members: ["dora"])
+        try world.send(to: group, by: "dora")
+    }
+
+    // MARK: Of the server
+
+    @Test("No token is taken of who is banned from the server, who is told until when and why")
+    func server() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let device = doors.device("bob")
+        #expect(world.refusalAtTheDoor("bob") == nil)
+        let until = world.clock.now + 60
+        try world.ban("bob", until: until, reason: "spam")
+        #expect(device.outlet.closes == [.signedOut])
+        let error = world.refusalAtTheDoor("bob")
+        #expect(error?.code == .banned && error?.until == until && error?.reason == "spam")
+        // Whoever greets by a token that was looked at before is sent away too.
+        #expect(doors.device("bob").outlet.closes == [.signedOut])
+        #expect(try world.engine.bans(after: nil, limit: 10, by: World.admin).bans.map(\.id) == ["bob"])
+        #expect(refusal { _ = try world.engine.bans(after: nil, limit: 10, by: Caller(user: "a")) }?.code == .forbidden)
+        world.clock.advance(by: 60)
+        #expect(world.refusalAtTheDoor("bob") == nil)
+        try world.ban("bob")
+        try world.unban("bob")
+        #expect(world.refusalAtTheDoor("bob") == nil)
+        // Nothing else is another than before.
+        try world.send("still a member", to: group, by: "bob")
+        for caller in [Caller(user: "alice"), World.admin] {
+            #expect(refusal { try world.ban(caller.user, by: caller) } != nil)
+        }
+    }
+
+    @Test("Who is deactivated can't come in, and has everything once they are let in again")
+    func deactivated() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let device = doors.device("bob")
+        try world.setState(of: "bob", isActive: false)
+        #expect(device.outlet.closes == [.signedOut])
+        #expect(world.refusalAtTheDoor("bob")?.code == .userDeactivated)
+        #expect(doors.device("bob").outlet.closes == [.signedOut])
+        // What is sent to them waits.
+        try world.send("for later", to: .direct(between: "alice", and: "bob"), by: "alice")
+        #expect(try world.engine.users(["bob"]).isEmpty == false)
+        try world.setState(of: "bob", isActive: true)
+        #expect(world.refusalAtTheDoor("bob") == nil)
+        #expect(try world.unread(.direct("alice"), "bob") == Counts(1))
+        #expect(refusal { try world.setState(of: "root", isActive: false) }?.parameter == "user")
+        #expect(refusal { try world.setState(of: "bob", isActive: false, by: moderator) }?.code == .forbidden)
+    }
+}

@@ -1,0 +1,309 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Erasing a user")
+struct ErasureTests {
+    private let group = ConversationID.group("g")
+    private let direct = ConversationID.direct(between: "alice", and: "bob")
+    private let room = ConversationID.room("lobby")
+    private let town = ConversationID.community("town")
+
+    /// Somebody who has left a trace everywhere: alice.
+    private func world(erasures: any ErasureRegister = MemoryErasureRegister()) throws -> World {
+        let world = try World(erasures: erasures)
+        try world.make(group, members: ["alice", "bob", "carol"])
+        try world.make(town, members: ["alice", "bob"])
+        try world.put(room)
+        let own = world.submission("mine", mentions: .users(["bob"]))
+        try world.send(own, to: group, by: "alice")
+        try world.send(world.submission("hey", mentions: .users(["alice", "carol"])), to: group, by: "bob")
+        try world.react("👍", to: own.id, in: group, by: Caller(user: "bob"))
+        let others = world.submission("from bob")
+        try world.send(others, to: group, by: "bob")
+        try world.react("🎉", to: others.id, in: group, by: Caller(user: "alice"))
+        try world.react("🎉", to: others.id, in: group, by: Caller(user: "carol"))
+        for (text, id) in [("direct", direct), ("in the room", room), ("in town", town.log)] {
+            try world.send(text, to: id, by: "alice")
+        }
+        try world.send("yes", to: direct, by: "bob")
+        try world.send(world.submission("a bill"), to: .system(to: "alice", from: "billing"), by: World.admin)
+        try world.send("note", to: .direct(between: "alice", and: "alice"), by: "alice")
+        try world.block("mallory", by: "alice")
+        try world.block("alice", by: "dora")
+        try world.report(others.id, in: group, text: "my words", by: "alice")
+        try world.report(own.id, in: group, by: "bob")
+        try world.put(.group("club"), by: Caller(user: "bob"))
+        try world.invite("alice", to: .group("club"), by: Caller(user: "bob"))
+        try world.importHistory(
+            [world.said("old", by: "alice", at: world.clock.now, mentions: .users(["bob"]))],
+            into: .group("archive").log, by: World.admin, making: true)
+        _ = try world.done {
+            world.engine.putUser(
+                "alice", .init(name: "Alice", avatar: "a"), by: Caller(user: "alice"), completion: $0)
+        }
+        return world
+    }
+
+    /// Every text of a store in memory in which a name could be, as JSON and as others see it.
+    private func traces(of name: String, in world: World) throws -> [String] {
+        var found: [String] = []
+        try world.store.read { store in
+            for row in try store.conversations(after: 0, limit: 1000) where !row.isDeleted {
+                for message in try store.messages(
+                    in: row.number, 1...Seq.max, newestFirst: false, limit: .max, filter: .all, reader: "nobody")
+                {
+                    if "\(message)".contains("\"\(name)\"") || message.sender.text == name
+                        || message.attributes.mentions?.users.contains(UserID(known: name)) ?? false
+                        || message.actions.contains(where: { $0.senders.contains(UserID(known: name)) })
+                    {
+                        found.append("message \(message.seq) of \(row.id)")
+                    }
+                }
+                for action in try store.actions(at: nil, in: row.number, after: nil, limit: .max)
+                where action.sender.text == name { found.append("action of \(row.id)") }
+                let user = UserID(known: name)
+                if try store.member(user, of: row.number) != nil { found.append("member of \(row.id)") }
+                if try !store.spans(of: user, in: row.number).isEmpty { found.append("span of \(row.id)") }
+                if try !store.places(mentioning: user, in: row.number, above: 0, limit: 9).isEmpty {
+                    found.append("mention in \(row.id)")
+                }
+            }
+            let user = UserID(known: name)
+            if try !store.blocked(by: user, after: nil, limit: 9).isEmpty { found.append("blocks") }
+            if try !store.blockers(of: user, limit: 9).isEmpty { found.append("blockers") }
+            if try !store.reports(by: user, after: 0, limit: 9).isEmpty { found.append("reports by") }
+            if try !store.reports(about: user, after: 0, limit: 9).isEmpty { found.append("reports about") }
+            if try !store.invitations(of: user, after: 0, limit: 9).isEmpty { found.append("invitations") }
+            if try store.lastSeen(of: user) != nil { found.append("last seen") }
+            if try !store.guestbook(of: user, after: 0, limit: 9).isEmpty { found.append("guestbook") }
+            if try !store.media(of: user, after: nil, limit: 9).isEmpty { found.append("files") }
+        }
+        return found
+    }
+
+    @Test("Anonymized messages have a random sender, mentions and actions follow, and nothing else is left")
+    func anonymize() async throws {
+        let world = try world()
+        let number = try world.store.read { try $0.conversation(group)?.rev } ?? 0
+        let row = try await world.erase("alice", .anonymize)
+        #expect(row.isOver && row.messageCount == 6 && row.conversationCount == 8, "\(row)")
+        #expect(row.replacement.text.hasPrefix("deleted-"))
+        #expect(try traces(of: "alice", in: world) == [])
+        let page = try world.log(of: group, by: "bob")
+        #expect(page.texts == ["mine", "hey", "from bob"])
+        #expect(page.messages[0].sender == row.replacement)
+        #expect(page.messages[0].attributes.mentions?.users == ["bob"])
+        #expect(page.messages[1].attributes.mentions?.users == [row.replacement, "carol"])
+        #expect(page.messages[2].actions.first?.senders == [row.replacement, "carol"])
+        // Devices hear of it as of any change.
+        #expect(page.messages.allSatisfy { $0.rev > number })
+        #expect(try world.log(of: direct, by: "bob").texts == ["direct", "yes"])
+        #expect(try world.log(of: room, by: "bob").messages.first?.sender == row.replacement)
+        #expect(try world.unread(group, "bob").mentions == 1)
+        #expect(try world.store.read { try $0.conversation(.system(to: "alice", from: "billing"))?.isDeleted } == true)
+        #expect(
+            try world.store.read { try $0.conversation(.direct(between: "alice", and: "alice"))?.isDeleted } == true)
+        #expect(refusal { _ = try world.engine.user("alice") }?.code == .unknownUser)
+    }
+
+    @Test("Erased messages are stubs of nobody, as a moderator's delete leaves them, and count no more")
+    func erase() async throws {
+        let world = try world()
+        #expect(try world.unread(group, "carol").unread == 3)
+        let row = try await world.erase("alice", .erase)
+        #expect(try traces(of: "alice", in: world) == [])
+        let page = try world.log(of: group, by: "bob")
+        #expect(page.messages.map(\.isDeleted) == [true, false, false])
+        #expect(page.messages[0].sender == row.replacement && page.messages[0].attributes.mentions == nil)
+        #expect(page.messages[2].actions.first?.count == 1)
+        #expect(try world.unread(group, "carol").unread == 2)
+        #expect(try world.unread(group, "bob").mentions == 0)
+        let report = try world.engine.reports(isOpen: nil, below: nil, limit: 10, by: World.admin).reports
+        #expect(report.contains { $0.sender == row.replacement && $0.content == nil })
+        #expect(report.contains { $0.reporter == row.replacement && $0.text == nil && $0.content != nil })
+    }
+
+    @Test("Kept messages stay as they are; who sent them is no member any more")
+    func keep() async throws {
+        let world = try world()
+        let before = try world.log(of: group, by: "bob")
+        let row = try await world.erase("alice", .keep)
+        #expect(row.isOver && row.messageCount == 0)
+        #expect(try world.log(of: group, by: "bob").messages == before.messages)
+        #expect(
+            try world.engine.members(of: group, after: nil, limit: 9, by: World.admin).map(\.id) == ["bob", "carol"])
+    }
+
+    @Test("Nobody comes in under the name while it goes on; afterwards somebody else may, who sees nothing of before")
+    func nameAgain() async throws {
+        let world = try world()
+        let doors = Doors(world)
+        let device = doors.device("alice")
+        let issued = world.clock.now
+        try world.put(.group("other"))
+        let row = try await world.engine.erase("alice", messages: .anonymize, by: World.admin)
+        #expect(device.outlet.closes == [.signedOut])
+        #expect(world.refusalAtTheDoor("alice")?.code == .userDeactivated)
+        #expect(refusal { try world.send(to: group, by: "alice") }?.code == .userDeactivated)
+        #expect(refusal { try world.join(.group("other"), "alice") }?.code == .conflict)
+        #expect(refusal { try world.put(.group("new"), .init(members: ["alice"])) }?.code == .conflict)
+        // Once more it is the same.
+        let again = try await world.engine.erase("alice", messages: .anonymize, by: World.admin)
+        #expect(again.number == row.number)
+        await #expect(throws: ChatError.self) {
+            try await world.engine.erase("alice", messages: .erase, by: World.admin)
+        }
+        try await world.carryOut()
+        world.clock.advance(by: 1)
+        // Their old tokens stay what they are.
+        #expect(refusal { try world.engine.checkMayEnter("alice", issuedAt: issued) }?.code == .tokenRevoked)
+        #expect(world.refusalAtTheDoor("alice") == nil)
+        await #expect(throws: ChatError.self) {
+            try await world.engine.erase("alice", messages: .anonymize, by: World.admin)
+        }
+        // Somebody else, with the same name.
+        #expect(refusal { _ = try world.head(direct, "alice") }?.code == .unknownConversation)
+        try world.send("who are you?", to: direct, by: "alice")
+        #expect(try world.log(of: direct, by: "alice").texts == ["who are you?"])
+        #expect(try world.log(of: direct, by: "bob").texts == ["direct", "yes", "who are you?"])
+        try world.send("bob", to: direct, by: "bob")
+        #expect(try world.log(of: direct, by: "alice").texts == ["who are you?", "bob"])
+    }
+
+    @Test("Broken off after any step, it goes on and comes to the same")
+    func brokenOff() async throws {
+        for steps in 0..<40 {
+            let world = try world()
+            let row = try await world.engine.erase("alice", messages: .anonymize, by: World.admin)
+            let task = Task { try await world.engine.carryOut(row) }
+            for _ in 0..<steps { await Task.yield() }
+            task.cancel()
+            _ = try? await task.value
+            // Another process opens the store.
+            let engine = try Engine(store: world.store, execution: .inline, clock: { world.clock.now })
+            while let open = try world.store.read({ try $0.openErasures(limit: 1).first }) {
+                try await engine.carryOut(open)
+            }
+            #expect(try traces(of: "alice", in: world) == [], "after \(steps)")
+            #expect(try engine.history(of: group, HistoryQuery(), by: Caller(user: "bob")).messages.count == 3)
+        }
+    }
+
+    @Test("A store from before, put back, has them no more once the register was read")
+    func restored() async throws {
+        let register = MemoryErasureRegister()
+        let world = try world(erasures: register)
+        let row = try await world.erase("alice", .anonymize)
+        // The same history without the erasure is what a backup from before is.
+        let restored = try self.world(erasures: register)
+        #expect(try traces(of: "alice", in: restored) != [])
+        #expect(try await restored.engine.eraseAgain() == 1)
+        #expect(restored.refusalAtTheDoor("alice")?.code == .userDeactivated)
+        try await restored.carryOut()
+        #expect(try traces(of: "alice", in: restored) == [])
+        // Under the same name that stands in their place.
+        #expect(try restored.log(of: group, by: "bob").messages[0].sender == row.replacement)
+        #expect(try await restored.engine.eraseAgain() == 0)
+    }
+
+    @Test("A message of theirs that waits to be looked at when they are erased is refused")
+    func waiting() async throws {
+        let world = try world()
+        _ = try await world.engine.erase("alice", messages: .erase, by: World.admin)
+        #expect(refusal { try world.send("late", to: room, by: "alice") }?.code == .userDeactivated)
+        #expect(
+            refusal {
+                try world.importHistory([world.said("x", by: "alice", at: world.clock.now)], into: group)
+            }?.code == .conflict)
+        try await world.carryOut()
+    }
+
+    @Test("Files that only they refer to go, with their bytes; one that somebody passed on stays, of nobody")
+    func files() async throws {
+        let world = try world()
+        func file(_ text: String) async throws -> MediaRow {
+            try await world.upload(Array(text.utf8), to: group, by: "alice", name: "\(text).txt")
+        }
+        let (lone, sent, passedOn) = (try await file("lone"), try await file("sent"), try await file("passed on"))
+        for row in [sent, passedOn] { try world.send(world.submission(of: row), to: group, by: "alice") }
+        try world.send(world.submission(of: passedOn), to: group, by: "bob")
+        let row = try await world.erase("alice", .erase)
+        #expect(row.fileCount == 2)
+        for (file, isThere) in [(lone, false), (sent, false), (passedOn, true)] {
+            let found = try world.store.read { try $0.media(file.id) }
+            #expect((found != nil) == isThere)
+            if isThere { #expect(found?.owner == row.replacement) }
+        }
+        #expect(try await world.engine.removeRemains() == 1)
+    }
+
+    @Test("Only an administrator erases, somebody who is there, and not themselves")
+    func refusals() async throws {
+        let world = try world()
+        for (user, caller, code) in [
+            ("alice", Caller(user: "bob"), ChatError.Code.forbidden), ("root", World.admin, .invalidParameter),
+            ("nobody", World.admin, .unknownUser),
+        ] as [(UserID, Caller, ChatError.Code)] {
+            let error = await refused { _ = try await world.engine.erase(user, messages: .keep, by: caller) }
+            #expect(error?.code == code)
+        }
+        #expect(refusal { _ = try world.engine.erasure(1, by: World.admin) }?.code == .unknownJob)
+    }
+
+    @Test("What is held about somebody is told in full, and nothing of others")
+    func export() throws {
+        let world = try world()
+        var data = PersonalData(of: "alice")
+        var records: [PersonalData.Record] = []
+        while case let next = try data.next(world.engine), let some = next.records {
+            records += some
+            data = next.data
+        }
+        var counts: [String: Int] = [:]
+        for record in records {
+            let name: String
+            switch record {
+            case .profile(let profile, let state, _):
+                name = "profile"
+                #expect(profile.name == "Alice" && state == "active")
+            case .membership: name = "membership"
+            case .message(let message):
+                name = "message"
+                #expect(message.sender == "alice")
+            case .action(_, let action):
+                name = "action"
+                #expect(action.sender == "alice")
+            case .file: name = "file"
+            case .blocked(let user):
+                name = "block"
+                #expect(user == "mallory")
+            case .invitation(let invitation):
+                name = "invitation"
+                #expect(invitation.user == "alice")
+            case .report(let report):
+                name = "report"
+                #expect(report.reporter == "alice")
+            }
+            counts[name, default: 0] += 1
+        }
+        #expect(
+            counts
+                == [
+                    "profile": 1, "membership": 7, "message": 6, "action": 1, "block": 1, "invitation": 1, "report": 1,
+                ],
+            "\(counts)")
+    }
+}
+
+extension World {
+    /// Puts history into a conversation that is made for it.
+    func importHistory(
+        _ messages: [ImportedMessage], into id: ConversationID, by caller: Caller, making: Bool
+    ) throws {
+        if making { try put(id) }
+        try importHistory(messages, into: id, by: caller)
+    }
+}

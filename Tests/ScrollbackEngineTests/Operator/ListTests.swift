@@ -1,0 +1,157 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("What an operator is shown")
+struct ListTests {
+    private func world() throws -> World {
+        let world = try World()
+        for name: Identifier in ["g1", "g2", "h1"] { try world.make(.group(name), members: ["alice", "bob"]) }
+        try world.make(.community("town"), members: ["alice"])
+        try world.put(.room("lobby"))
+        try world.send("hi", to: .direct(between: "alice", and: "bob"), by: "alice")
+        try world.delete(.group("g2"))
+        return world
+    }
+
+    @Test("Conversations come kind by kind and by name, each once, without those that were deleted")
+    func conversations() throws {
+        let world = try world()
+        var found: [String] = []
+        var after: ConversationID?
+        repeat {
+            let page = try world.engine.conversations(
+                kind: nil, prefix: "", after: after, limit: 2, by: World.admin)
+            found += page.conversations.map(\.conversation.description)
+            after = page.next
+        } while after != nil
+        #expect(
+            Set(found) == [
+                "direct:alice/bob", "group:g1", "group:h1", "community:town", "community:town/default", "room:lobby",
+            ])
+        #expect(found.count == 6)
+        let groups = try world.engine.conversations(kind: .group, prefix: "g", after: nil, limit: 9, by: World.admin)
+        #expect(groups.conversations.map(\.conversation) == [.group("g1")])
+        let direct = try world.engine.conversations(kind: .direct, prefix: "", after: nil, limit: 9, by: World.admin)
+        #expect(direct.conversations.first?.head == 1 && direct.conversations.first?.lastActivity != nil)
+    }
+
+    @Test("A user's conversations come with their part in each, page by page")
+    func memberships() throws {
+        let world = try world()
+        try world.leave(.group("g1"), "alice")
+        var found: [ConversationEntry] = []
+        var after: Int64 = 0
+        while true {
+            let page = try world.engine.conversations(of: "alice", after: after, limit: 2, by: World.admin)
+            found += page.conversations
+            guard let next = page.next else { break }
+            after = next
+        }
+        let standings = Dictionary(
+            found.map { ($0.conversation.description, $0.membership?.standing) }, uniquingKeysWith: { $1 })
+        #expect(
+            standings == [
+                "group:g1": "left", "group:h1": "member", "community:town": "member", "direct:alice/bob": "member",
+            ])
+    }
+
+    @Test("Users come by name, with why they can't come in")
+    func users() throws {
+        let world = try world()
+        try world.setState(of: "bob", isActive: false)
+        try world.ban("alice", reason: "spam")
+        let page = try world.engine.users(prefix: "", state: nil, after: nil, limit: 1, by: World.admin)
+        #expect(page.users.map(\.profile.id) == ["alice"] && page.next == "alice")
+        #expect(page.users.first?.ban?.reason == "spam")
+        let rest = try world.engine.users(prefix: "", state: nil, after: "alice", limit: 9, by: World.admin)
+        #expect(rest.users.map(\.profile.id) == ["bob"] && rest.next == nil)
+        #expect(rest.users.first?.state == "deactivated")
+        let out = try world.engine.users(prefix: "b", state: .deactivated, after: nil, limit: 9, by: World.admin)
+        #expect(out.users.map(\.profile.id) == ["bob"])
+        for limit in [0, 101] {
+            #expect(
+                refusal {
+                    _ = try world.engine.users(prefix: "", state: nil, after: nil, limit: limit, by: World.admin)
+                }?.parameter == "limit")
+        }
+        let bob = Caller(user: "bob")
+        #expect(
+            refusal { _ = try world.engine.users(prefix: "", state: nil, after: nil, limit: 9, by: bob) }?.code
+                == .forbidden)
+    }
+
+    @Test("Connections come by user and device; a closed one is told to come back, and that alone")
+    func connections() throws {
+        let world = try world()
+        let doors = Doors(world)
+        let phone = doors.device("alice", "phone")
+        _ = doors.device("alice", "desk")
+        _ = doors.device("bob", "phone")
+        var found: [String] = []
+        var after: (user: UserID, device: String)?
+        repeat {
+            let page = try world.engine.connections(of: nil, after: after, limit: 1, by: World.admin)
+            found += page.connections.map { "\($0.user) \($0.device)" }
+            after = page.next
+        } while after != nil
+        #expect(found == ["alice desk", "alice phone", "bob phone"])
+        let own = try world.engine.connections(of: "alice", after: nil, limit: 9, by: World.admin)
+        #expect(own.connections.count == 2 && own.connections.allSatisfy { $0.isActive && $0.subscriptions > 0 })
+        #expect(try world.engine.closeConnections(of: "alice", device: "phone", by: World.admin) == 1)
+        #expect(phone.outlet.closes == [.restarting])
+        #expect(try world.engine.closeConnections(of: "alice", device: nil, by: World.admin) == 1)
+        #expect(try world.engine.closeConnections(of: "alice", device: nil, by: World.admin) == 0)
+        #expect(world.refusalAtTheDoor("alice") == nil)
+    }
+
+    // MARK: Reports
+
+    @Test("A report keeps the message as it was, whatever becomes of it")
+    func reports() throws {
+        let world = try world()
+        let direct = ConversationID.direct(between: "alice", and: "bob")
+        let message = world.submission("bad words")
+        try world.send(message, to: direct, by: "alice")
+        let number = try world.report(message.id, in: direct, .harassment, text: "look", by: "bob")
+        try world.edit(message.id, in: direct, "nice words", by: Caller(user: "alice"))
+        try world.delete(message.id, in: direct, by: Caller(user: "alice"))
+        let report = try world.engine.report(number, by: World.admin)
+        #expect(report.content?.text.contains("bad words") == true && report.sender == "alice")
+        #expect(report.reason == .harassment && report.text == "look" && report.isOpen)
+        #expect(report.conversation == direct)
+        // Closed, and open again when it is reported once more, under the same number.
+        let closed = try world.done {
+            world.engine.putReport(number, isOpen: false, note: "warned", by: World.admin, completion: $0)
+        }
+        #expect(!closed.isOpen && closed.note == "warned" && closed.closedBy == "root")
+        #expect(try world.engine.reports(isOpen: true, below: nil, limit: 9, by: World.admin).reports.isEmpty)
+        #expect(try world.report(message.id, in: direct, .spam, by: "bob") == number)
+        let again = try world.engine.report(number, by: World.admin)
+        #expect(again.isOpen && again.reason == .spam && again.text == nil && again.note == "warned")
+        #expect(again.content == report.content)
+        // Of what is gone already there is nothing to keep, and who can't see it can't report it.
+        #expect(refusal { try world.report(message.id, in: direct, by: "alice") }?.code == .conflict)
+        #expect(refusal { try world.report(message.id, in: direct, by: "carol") }?.code == .unknownConversation)
+        #expect(refusal { try world.report(world.newID(), in: direct, by: "bob") }?.code == .unknownMessage)
+        #expect(refusal { _ = try world.engine.report(number, by: Caller(user: "bob")) }?.code == .forbidden)
+        #expect(refusal { _ = try world.engine.report(99, by: World.admin) }?.code == .unknownReport)
+    }
+
+    @Test("The operator's program is told of a report")
+    func webhook() throws {
+        let world = try World(webhooks: FakeProgram())
+        try world.make(.group("g"), members: ["alice", "bob"])
+        let message = world.submission("bad")
+        try world.send(message, to: .group("g"), by: "alice")
+        try world.set {
+            $0.manners.webhooks.after = .init(url: "https://example.org/hook", secret: "0123456789abcdef")
+        }
+        try world.report(message.id, in: .group("g"), by: "bob")
+        let number = try #require(try world.store.read { try $0.conversation(.group("g")) }).number
+        let bodies = try world.store.read { try $0.deliveries(of: number, limit: 9) }.map(\.body.text)
+        #expect(bodies.count == 1 && bodies[0].hasPrefix(#"{"event":"report","report":{"number":1,"state":"open""#))
+    }
+}

@@ -1,0 +1,144 @@
+import ContractRows
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Testing
+
+@Suite("Notices")
+struct NoticeTests {
+    private let group = ConversationID.group("g")
+    private let owner = Caller(user: "alice")
+
+    private func world(isOn: Bool = true) throws -> World {
+        let world = try World()
+        if isOn { try world.set { $0.people.notices = true } }
+        try world.put(group, .init(name: "Sailing", members: ["bob"]), by: owner)
+        return world
+    }
+
+    private func texts(_ world: World, _ user: UserID, of id: ConversationID? = nil) throws -> [String] {
+        try world.page(of: id ?? group, by: user).texts.reversed()
+    }
+
+    @Test("Where the operator has not switched them on, a log has what somebody sent and nothing else")
+    func off() throws {
+        let world = try world(isOn: false)
+        try world.join(group, "carol", by: owner)
+        try world.put(group, .init(name: "Rowing"), by: owner)
+        try world.leave(group, "carol", by: owner)
+        #expect(try world.head(group, "alice").head == 0)
+    }
+
+    @Test("Changes to members and settings are written down once each, by whoever made them")
+    func events() throws {
+        let world = try world()
+        try world.join(group, "carol", by: owner)
+        try world.join(group, "carol", by: owner)
+        try world.join(group, "carol", as: .moderator, by: owner)
+        let end = world.clock.now + 60
+        try world.mute("bob", .until(end), in: group, by: owner)
+        try world.mute("bob", nil, in: group, by: owner)
+        try world.mute("bob", nil, in: group, by: owner)
+        try world.invite("dave", to: group, by: owner)
+        try world.join(asInvited: "dave", group)
+        try world.put(group, .init(name: "Rowing", avatar: "r.png", isFrozen: true), by: owner)
+        try world.put(group, .init(name: "Rowing", avatar: "r.png", isFrozen: true), by: owner)
+        try world.put(group, .init(isFrozen: false), by: owner)
+        try world.leave(group, "carol", by: owner)
+        try world.leave(group, "dave", by: Caller(user: "dave"))
+        let messages = try world.page(of: group, by: "alice").messages.reversed()
+        let notices: [Notice] = [
+            .init(.memberAdded, user: "carol"), .init(.roleChanged, user: "carol", role: .moderator),
+            .init(.memberMuted, user: "bob", mute: .until(end)), .init(.memberUnmuted, user: "bob"),
+            .init(.memberJoined, user: "dave"), .init(.nameChanged, name: "Rowing"), .init(.avatarChanged),
+            .init(.frozen), .init(.unfrozen), .init(.memberRemoved, user: "carol"), .init(.memberLeft, user: "dave"),
+        ]
+        #expect(messages.map { $0.content?.notice } == notices)
+        let senders = messages.map { $0.content?.notice?.user == "dave" ? "dave" : "alice" as UserID }
+        #expect(messages.map(\.sender) == senders)
+        #expect(messages.first?.text == "alice added carol" && messages.last?.text == "dave left")
+        #expect(messages.allSatisfy { $0.type == .notice && $0.id.description.dropFirst(14).first == "7" })
+    }
+
+    @Test("Who is erased is not named by what was written about them, or of what they did")
+    func erased() async throws {
+        let world = try world()
+        try world.join(group, "carol", by: Caller(user: "alice"))
+        try world.join(group, "alice", as: .owner, by: World.admin)
+        try world.leave(group, "carol", by: owner)
+        let row = try await world.erase("alice", .anonymize)
+        let page = try world.page(of: group, by: "bob").messages.reversed()
+        #expect(page.map(\.text) == ["\(row.replacement) added carol", "\(row.replacement) removed carol"])
+        let next = try await world.erase("carol", .anonymize)
+        let again = try world.page(of: group, by: "bob").messages.reversed()
+        #expect(again.map { $0.content?.notice?.user } == [next.replacement, next.replacement])
+        #expect(again.allSatisfy { !($0.text ?? "").contains("carol") })
+    }
+
+    @Test("Nobody counts them; whoever joins sees their joining, and whoever is put out that they were")
+    func whoSees() throws {
+        let world = try world()
+        try world.send("before", to: group, by: "bob")
+        let doors = Doors(world)
+        let carol = doors.device("carol")
+        try world.join(group, "carol", by: owner)
+        #expect(try texts(world, "carol") == ["alice added carol"])
+        #expect(try world.unread(group, "carol") == Counts(0))
+        #expect(try world.unread(group, "alice") == Counts(1))
+        #expect(try carol.texts == ["alice added carol"])
+        try world.leave(group, "carol", by: owner)
+        try world.send("after", to: group, by: "bob")
+        #expect(try texts(world, "carol") == ["alice added carol", "alice removed carol"])
+        #expect(try carol.texts == ["alice added carol", "alice removed carol"])
+        #expect(try texts(world, "alice") == ["before", "alice added carol", "alice removed carol", "after"])
+    }
+
+    @Test("They are in the logs of groups and private channels, and of nothing that a crowd may join")
+    func kinds() throws {
+        let world = try world()
+        let city = ConversationID.community("city")
+        let open = ConversationID.community("city", channel: "open")
+        let closed = ConversationID.community("city", channel: "closed")
+        try world.make(city, members: ["alice", "bob"])
+        try world.put(open)
+        try world.put(closed, .init(isPrivate: true, members: ["alice"]))
+        try world.put(.room("lobby"))
+        try world.join(city, "carol")
+        try world.put(open, .init(name: "Open"))
+        try world.put(.room("lobby"), .init(name: "Lobby"))
+        try world.mute("bob", .forever, in: .room("lobby"))
+        for id in [open, city.log, .room("lobby")] { #expect(try world.engine.head(of: id, by: World.admin).head == 0) }
+        try world.join(closed, "bob")
+        // Who leaves the community is put out of its private channels.
+        try world.leave(city, "bob")
+        #expect(try texts(world, "alice", of: closed) == ["root added bob", "root removed bob"])
+        let left = try world.engine.members(of: closed, after: nil, limit: 10, by: World.admin)
+        #expect(left.map(\.id) == ["alice"])
+    }
+
+    @Test("They are nobody's own: not to be forged, edited or recalled, but deleted by moderators")
+    func safety() throws {
+        let world = try world()
+        try world.join(group, "carol", as: .member, by: owner)
+        try world.join(group, "dave", as: .moderator, by: owner)
+        try world.join(group, "erin", by: Caller(user: "dave"))
+        let notice = try #require(try world.page(of: group, by: "alice").messages.first)
+        let forged = Submission(id: world.newID(), content: notice.content ?? .text(""), attributes: .init())
+        let error = refusal { try world.send(forged, to: group, by: "alice") }
+        #expect(error?.code == .invalidParameter && error?.parameter == "content")
+        try world.send(world.submission("own", type: .notice), to: group, by: "carol")
+        let dave = Caller(user: "dave")
+        #expect(
+            refusal {
+                let _: Message = try world.done {
+                    world.engine.edit(
+                        notice.id, in: group, MessageEdit(notice.content ?? .text("")), by: dave, completion: $0)
+                }
+            }?.code == .forbidden)
+        try world.leave(group, "carol", by: Caller(user: "carol"))
+        try world.join(group, "carol", by: dave)
+        let own = try #require(try world.page(of: group, by: "alice").messages.first { $0.text == "carol left" })
+        #expect(refusal { try world.delete(own.id, in: group, by: Caller(user: "carol")) }?.code == .forbidden)
+        #expect(try world.delete(notice.id, in: group, by: dave).isDeleted)
+    }
+}

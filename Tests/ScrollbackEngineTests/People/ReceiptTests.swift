@@ -1,0 +1,205 @@
+import ContractRows
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+@Suite("Read receipts")
+struct ReceiptTests {
+    private let group = ConversationID.group("g")
+    private let direct = ConversationID.direct(between: "alice", and: "bob")
+
+    private func peer(_ world: World, _ user: UserID) throws -> Seq { try world.head(direct, user).peerReadSeq }
+
+    // MARK: The other person of a direct conversation
+
+    @Test("A direct conversation's head says how far the other person has read, and a new device learns it")
+    func directHead() throws {
+        let world = try World()
+        for _ in 0..<3 { try world.send(to: direct, by: "alice") }
+        #expect(try peer(world, "alice") == 0)
+        try world.read(direct, to: 2, by: "bob")
+        #expect(try peer(world, "alice") == 2)
+        #expect(try peer(world, "bob") == 0)
+        // Older ones change nothing.
+        try world.read(direct, to: 1, by: "bob")
+        #expect(try peer(world, "alice") == 2)
+        #expect(try world.pass(by: "alice").heads.first?.peerReadSeq == 2)
+    }
+
+    @Test("A device that was away hears of it with the next pass, though nothing was said")
+    func away() throws {
+        let world = try World()
+        try world.send(to: direct, by: "alice")
+        let cursor = try world.pass(by: "alice").cursor
+        try world.read(direct, to: 1, by: "bob")
+        let pass = try world.pass(cursor, by: "alice")
+        #expect(pass.heads.map(\.peerReadSeq) == [1])
+        // The same once more is no news.
+        try world.read(direct, to: 1, by: "bob")
+        #expect(try world.pass(pass.cursor, by: "alice").heads.isEmpty)
+    }
+
+    @Test("Writing and clearing are not reading, whatever they do to one's own position")
+    func notRead() throws {
+        let world = try World()
+        let doors = Doors(world)
+        let alice = doors.device("alice")
+        try world.send(to: direct, by: "alice")
+        try world.clear(direct, through: 1, by: "bob")
+        try world.send(to: direct, by: "bob")
+        try world.send(to: direct, by: "bob")
+        #expect(try peer(world, "alice") == 0)
+        try world.send(to: direct, by: "alice")
+        try world.read(direct, to: 4, by: "bob")
+        #expect(try peer(world, "alice") == 4)
+        let told = try alice.events.compactMap { event -> Seq? in
+            if case .peerRead(.direct("bob"), "bob", let seq) = event { return seq }
+            return nil
+        }
+        #expect(told == [4])
+    }
+
+    @Test("What is read while one of the two has blocked the other is not told, then or later")
+    func blocked() throws {
+        let world = try World()
+        for _ in 0..<3 { try world.send(to: direct, by: "alice") }
+        try world.read(direct, to: 1, by: "bob")
+        for (blocked, blocker) in [("alice", "bob"), ("bob", "alice")] as [(UserID, UserID)] {
+            try world.block(blocked, by: blocker)
+            try world.read(direct, to: 2, by: "bob")
+            // What was told before the block is known on every device alike.
+            #expect(try peer(world, "alice") == 1)
+            try world.block(blocked, isOn: false, by: blocker)
+            #expect(try peer(world, "alice") == 1)
+        }
+        try world.read(direct, to: 3, by: "bob")
+        #expect(try peer(world, "alice") == 3)
+    }
+
+    @Test("Where the operator has switched receipts off nothing is kept, told or asked")
+    func off() throws {
+        let world = try World()
+        let message = world.submission("hi")
+        try world.send(message, to: direct, by: "alice")
+        try world.send(message, to: .direct(between: "alice", and: "carol"), by: "alice")
+        try world.read(direct, to: 1, by: "bob")
+        #expect(try world.set { $0.people.readReceipts = false }.people.readReceipts == false)
+        #expect(try peer(world, "alice") == 0)
+        #expect(refusal { _ = try world.readers(of: message.id, in: direct, by: "alice") }?.code == .featureOff)
+        try world.read(.direct(between: "alice", and: "carol"), to: 1, by: "carol")
+        try world.set { $0.people.readReceipts = true }
+        #expect(try peer(world, "alice") == 1)
+        #expect(try world.head(.direct(between: "alice", and: "carol"), "alice").peerReadSeq == 0)
+    }
+
+    @Test("A conversation that is made anew has no receipts of the old one, and one's own notes never have any")
+    func anew() throws {
+        let world = try World()
+        try world.send(to: direct, by: "alice")
+        try world.read(direct, to: 1, by: "bob")
+        try world.delete(direct)
+        try world.send(to: direct, by: "alice")
+        #expect(try peer(world, "alice") == 0)
+        let notes = ConversationID.direct(between: "alice", and: "alice")
+        let message = world.submission("a note")
+        try world.send(message, to: notes, by: "alice")
+        try world.read(notes, to: 1, by: "alice")
+        #expect(try world.head(notes, "alice").peerReadSeq == 0)
+        #expect(try world.readers(of: message.id, in: notes, by: "alice") == [])
+    }
+
+    // MARK: Who has read a message
+
+    @Test("Who has read a message comes by name with their place, without its sender, page by page")
+    func readers() throws {
+        let world = try World()
+        let names: [UserID] = ["alice", "bob", "carol", "dave", "erin"]
+        try world.make(group, members: names)
+        let messages = (0..<3).map { world.submission("\($0)") }
+        for message in messages { try world.send(message, to: group, by: "alice") }
+        for (index, name) in names.enumerated() where index > 0 { try world.read(group, to: Seq(index - 1), by: name) }
+        #expect(try world.readers(of: messages[0].id, in: group, by: "bob") == ["carol", "dave", "erin"])
+        #expect(try world.readers(of: messages[2].id, in: group, by: "bob") == ["erin"])
+        let first = try world.readers(of: messages[0].id, in: group, limit: 2, by: Caller(user: "alice"))
+        #expect(first.readers == [.init(id: "carol", readSeq: 1), .init(id: "dave", readSeq: 2)])
+        let cursor = try #require(first.cursor)
+        let rest = try world.readers(of: messages[0].id, in: group, after: cursor, limit: 2, by: Caller(user: "alice"))
+        #expect(rest.readers.map(\.id) == ["erin"] && rest.cursor == nil)
+        for limit in [0, 101] {
+            let error = refusal { _ = try world.readers(of: messages[0].id, in: group, limit: limit, by: World.admin) }
+            #expect(error?.parameter == "limit")
+        }
+        #expect(refusal { _ = try world.readers(of: world.newID(), in: group, by: "bob") }?.code == .unknownMessage)
+        #expect(
+            refusal { _ = try world.readers(of: messages[0].id, in: group, by: "mallory") }?.code
+                == .unknownConversation)
+    }
+
+    @Test("A page looks at so many members and no more, and may be empty and go on")
+    func bounded() throws {
+        let world = try World()
+        let names = (0..<(Engine.rowsOfReaders + 100)).map { UserID(known: "u\(10_000 + $0)") }
+        try world.make(group, members: ["alice"] + names)
+        let message = world.submission()
+        try world.send(message, to: group, by: "alice")
+        let last = try #require(names.last)
+        try world.read(group, to: 1, by: last)
+        let first = try world.readers(of: message.id, in: group, by: World.admin)
+        #expect(first.readers.isEmpty)
+        let cursor = try #require(first.cursor)
+        let second = try world.readers(of: message.id, in: group, after: cursor, by: World.admin)
+        #expect(second.readers.map(\.id) == [last] && second.cursor == nil)
+    }
+
+    @Test("Who left, and who joined after it, has not read a message that they could not see")
+    func visibility() throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob", "carol"])
+        let messages = (0..<3).map { world.submission("\($0)") }
+        try world.send(messages[0], to: group, by: "alice")
+        for user in ["bob", "carol"] as [UserID] { try world.read(group, to: 1, by: user) }
+        try world.leave(group, "carol")
+        try world.leave(group, "bob")
+        try world.send(messages[1], to: group, by: "alice")
+        try world.join(group, "dave")
+        try world.join(group, "bob")
+        try world.send(messages[2], to: group, by: "alice")
+        for user in ["bob", "dave"] as [UserID] { try world.read(group, to: 3, by: user) }
+        // Bob saw it in the time he was a member before.
+        #expect(try world.readers(of: messages[0].id, in: group, by: "alice") == ["bob"])
+        #expect(try world.readers(of: messages[1].id, in: group, by: "alice") == [])
+        #expect(try world.readers(of: messages[2].id, in: group, by: "alice") == ["bob", "dave"])
+        try world.put(group, .init(visibility: .everything))
+        #expect(try world.readers(of: messages[1].id, in: group, by: "alice") == ["bob", "dave"])
+    }
+
+    @Test("In a community's channel those have read who have a position there and are members still")
+    func community() throws {
+        let world = try World()
+        let city = ConversationID.community("city")
+        let channel = ConversationID.community("city", channel: "general")
+        try world.make(city, members: ["alice", "bob", "carol", "erin"])
+        try world.put(channel)
+        let message = world.submission()
+        try world.send(message, to: channel, by: "alice")
+        try world.join(city, "dave")
+        try world.send(to: channel, by: "alice")
+        for user in ["bob", "carol", "dave"] as [UserID] { try world.read(channel, to: 2, by: user) }
+        try world.leave(city, "carol")
+        #expect(try world.readers(of: message.id, in: channel, by: "alice") == ["bob"])
+        try world.put(channel, .init(visibility: .everything))
+        #expect(try world.readers(of: message.id, in: channel, by: "alice") == ["bob", "dave"])
+    }
+
+    @Test("A room has no receipts, and says so by name")
+    func room() throws {
+        let world = try World()
+        try world.put(.room("lobby"))
+        let message = world.submission()
+        try world.send(message, to: .room("lobby"), by: "alice")
+        let error = refusal { _ = try world.readers(of: message.id, in: .room("lobby"), by: "alice") }
+        #expect(error?.code == .invalidParameter && error?.parameter == "conversation")
+    }
+}
