@@ -40,6 +40,16 @@ public final class ChatClient: Sendable {
         public var token: @Sendable () async throws -> String
         /// How fast messages are sent: 5 a second, and what is above that waits (row 79); nothing for as fast as can be.
         public var pace: SendPace? = .standard
+        /// Whether others may be told that this user is there, as far as the operator has switched presence on.
+        ///
+        /// They are while a client that shares it is connected and in the foreground.
+        public var sharesPresence = false
+        /// Whether what is read on this device, or marked as unread, is so on every device of the user (row 216).
+        ///
+        /// Off, each device that has it off counts by itself: nobody hears what is read there, so there are no read receipts
+        /// of it either, and a new device has read nothing. Its counts are right where it has the messages above what it
+        /// read, as it does of all that reaches it, and else near: the server does not know how far it read.
+        public var syncsReadState = true
         /// How pictures are made, what is sent, and how much is kept.
         public var media = MediaSettings()
         package var transport: (any Transport)?
@@ -88,7 +98,8 @@ public final class ChatClient: Sendable {
         let media = try configuration.media.validated()
         let pace = try configuration.pace?.validated()
         let directory: URL? = if case .directory(let url) = configuration.store { url } else { nil }
-        let store = try LocalStore(directory: directory, user: configuration.user)
+        let store = try LocalStore(
+            directory: directory, user: configuration.user, eventCapacity: configuration.eventBuffer)
         let device: String
         if let named = configuration.device {
             device = try Identifier(named, parameter: "device").text
@@ -101,7 +112,8 @@ public final class ChatClient: Sendable {
             token: configuration.token, clock: configuration.clock, logger: Logger(label: "scrollback.client"),
             eventCapacity: configuration.eventBuffer, pace: pace,
             media: configuration.mediaTransport ?? Self.mediaTransport(configuration), mediaSettings: media,
-            uploadPiece: configuration.uploadPiece)
+            uploadPiece: configuration.uploadPiece, sharesPresence: configuration.sharesPresence,
+            syncsReadState: configuration.syncsReadState)
         try await core.start()
         return ChatClient(core: core, configuration: configuration)
     }

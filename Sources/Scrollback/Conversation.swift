@@ -17,7 +17,7 @@ public struct Conversation: Sendable, Identifiable {
     /// - Throws: `unknown-message` when the message is not on this device; `local-storage`.
     public func markRead(upTo id: MessageID? = nil) async throws(ChatError) {
         let conversation = self.id
-        let changed = try await core.store.write { writer in
+        let changed = try await core.store.write(reading: .one(conversation)) { writer in
             var seq: Seq?
             if let id {
                 guard let message = try writer.reader.message(id, in: conversation) else {
@@ -29,7 +29,7 @@ public struct Conversation: Sendable, Identifiable {
         }
         guard changed else { return }
         core.changes.changed([conversation])
-        core.mailbox.post(.readMarked)
+        core.mailbox.post(.stateSet)
     }
 
     /// The conversation's entry in the list of recents, if it has one.

@@ -27,8 +27,9 @@ struct ScrollbackCommand: AsyncParsableCommand {
         subcommands: [
             Serve.self, Token.self, Import.self, Export.self, Send.self, Download.self, Edit.self, Delete.self,
             React.self,
-            History.self, Search.self, Count.self, Recents.self, Read.self, Clear.self, Listen.self, Chat.self,
-            Settings.self, Backup.self, Restore.self, Verify.self,
+            History.self, Search.self, Count.self, Recents.self, Read.self, Unread.self, Pin.self, Mute.self,
+            Clear.self, Listen.self, Chat.self, Members.self, Receipts.self,
+            Settings.self, Admin.self, Backup.self, Restore.self, Verify.self,
             Doctor.self,
         ])
 }

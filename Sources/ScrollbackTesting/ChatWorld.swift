@@ -169,6 +169,31 @@ public final class ChatWorld: Sendable {
         }
     }
 
+    /// Lets only moderators, owners and administrators write in a conversation, or everybody again.
+    public func setFrozen(_ isFrozen: Bool, _ conversation: ConversationID) async throws(ChatError) {
+        let admin = Caller(user: "admin", isAdmin: true)
+        try await server.perform { engine, completion in
+            engine.putConversation(
+                conversation, ConversationSettings(isFrozen: isFrozen), by: admin, completion: completion)
+        }
+    }
+
+    /// Changes what people are told of each other, as an operator does; what is left out stays.
+    ///
+    /// - Parameters:
+    ///   - readReceipts: whether it is told who has read what, as it is in the beginning.
+    ///   - presence: whether it is told who is there.
+    ///   - notices: whether changes to a group are written into its log.
+    public func setPeople(
+        readReceipts: Bool? = nil, presence: Bool? = nil, notices: Bool? = nil
+    ) async throws(ChatError) {
+        try await set { settings in
+            settings.people.readReceipts = readReceipts ?? settings.people.readReceipts
+            settings.people.presence = presence ?? settings.people.presence
+            settings.people.notices = notices ?? settings.people.notices
+        }
+    }
+
     /// Makes a community with channels.
     public func makeCommunity(
         _ name: Identifier, channels: [Identifier], members: [UserID]
@@ -233,6 +258,9 @@ extension ChatWorld {
 
     /// Lets a user's connections have too much to read, or catch up.
     package func setSlow(_ isSlow: Bool, _ user: UserID) { server.setSlow(isSlow, user) }
+
+    /// Lets answers to a user's questions come late, each by another time, past what happens meanwhile.
+    package func setLate(_ isLate: Bool, _ user: UserID) { server.setLate(isLate, user) }
 
     /// Changes what an operator sets.
     package func set(_ change: @escaping @Sendable (inout ServerSettings) -> Void) async throws(ChatError) {

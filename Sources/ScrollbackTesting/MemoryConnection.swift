@@ -83,12 +83,19 @@ final class MemoryConnection: TransportConnection {
     }
 
     fileprivate func arrive(_ frame: [UInt8]) {
-        queue.async { [self] in
+        let arrival = DispatchWorkItem { [self] in
             guard !isCut.load(ordering: .acquiring) else { return }
             if server.mustLose(frame, to: user) { return cut() }
             events(.frame(frame))
         }
+        if server.isLate(user), frame.starts(with: Self.answer) {
+            queue.asyncAfter(deadline: .now() + .milliseconds(Int.random(in: 0...15)), execute: arrival)
+        } else {
+            queue.async(execute: arrival)
+        }
     }
+
+    private static let answer = Array(#"{"type":"result""#.utf8)
 }
 
 /// The server's end, and a lane of one connection.

@@ -19,6 +19,7 @@ final class MemoryServer: Sendable {
         var losesAcknowledgement: Set<UserID> = []
         var requests: [UserID: [String: Int]] = [:]
         var slow: Set<UserID> = []
+        var late: Set<UserID> = []
         var connections: [ObjectIdentifier: MemoryConnection] = [:]
     }
 
@@ -35,7 +36,10 @@ final class MemoryServer: Sendable {
             offload: { work in DispatchQueue.global().async(execute: work) })
         ticker = DispatchSource.makeTimerSource(queue: .global())
         ticker.schedule(deadline: .now() + 0.05, repeating: 0.05)
-        ticker.setEventHandler { engine.hub.announceMovedChannels() }
+        ticker.setEventHandler {
+            engine.hub.announceMovedChannels()
+            engine.tellWhoLeft()
+        }
         ticker.resume()
     }
 
@@ -85,6 +89,15 @@ final class MemoryServer: Sendable {
     /// How often a user's devices asked for what.
     func requests(of user: UserID) -> [String: Int] {
         state.withLock { $0.requests[user] ?? [:] }
+    }
+
+    /// Whether the answers to a user's questions come late.
+    func isLate(_ user: UserID) -> Bool { state.withLock { $0.late.contains(user) } }
+
+    func setLate(_ isLate: Bool, _ user: UserID) {
+        state.withLock { state in
+            if isLate { state.late.insert(user) } else { state.late.remove(user) }
+        }
     }
 
     /// Whether a user's connections have too much to read already.

@@ -127,7 +127,7 @@ struct ChangesTests {
         #expect(stub.isDeleted)
         #expect(stub.type == .text)
         #expect(try await eventually { try await bob.counts(in: group) == [2, 0] })
-        #expect(try await bob.texts(in: group) == ["one", "three"])
+        #expect(try await eventually { try await bob.texts(in: group) == ["one", "three"] })
 
         // Away while the next goes: counted right from the first answer on.
         world.goOffline("bob")

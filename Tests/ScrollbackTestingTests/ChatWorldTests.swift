@@ -107,11 +107,12 @@ extension ChatClient {
     }
 }
 
-/// Waits until something holds, a few seconds at most.
+/// Waits until something holds, well beyond what a loaded machine takes.
 func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-    for _ in 0..<400 {
+    let end = ContinuousClock.now + .seconds(40)
+    while ContinuousClock.now < end {
         if try await condition() { return true }
         try await Task.sleep(for: .milliseconds(10))
     }
-    return false
+    return try await condition()
 }

@@ -279,7 +279,7 @@ struct HistoryExtentTests {
         await world.close()
     }
 
-    @Test("Ranges are deleted from the SDK too, by whoever may", .rows(257, 259, 260))
+    @Test("Ranges are deleted from the SDK too, by whoever may", .rows(223, 257, 259, 260))
     func deleteHistory() async throws {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])

@@ -185,17 +185,21 @@ struct SendingTests {
                     })
                 #expect(try await client.conversation(group).recent()?.lastMessage?.text == "said")
             }
-            // Where nothing else is near, there is something to show all the same.
+            // However many of them come.
             for number in 1...100 { try await alice.conversation(group).send(.text("more \(number)"), traits: quiet) }
             await alice.flushed()
+            #expect(try await eventually { try await bob.conversation(group).recent()?.unread == 104 })
+            for client in [bob, try await world.client("bob")] {
+                #expect(
+                    try await eventually { try await client.conversation(group).recent()?.lastMessage?.text == "said" })
+                #expect(try await client.recents.view().conversations.map(\.id) == [other, group])
+            }
+            // Where there is nothing else, there is something to show all the same.
+            try await world.makeGroup("bots", members: ["alice", "bob"])
+            _ = try await alice.conversation(.group("bots")).send(.text("beep"), traits: quiet).delivered()
             #expect(
                 try await eventually {
-                    try await bob.conversation(group).recent()?.lastMessage?.text == "more 100"
-                })
-            let new = try await world.client("bob")
-            #expect(
-                try await eventually {
-                    try await new.conversation(group).recent()?.lastMessage?.text == "more 100"
+                    try await bob.conversation(.group("bots")).recent()?.lastMessage?.text == "beep"
                 })
         }
     }

@@ -5,7 +5,7 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-@Suite("A device whose store fails")
+@Suite("A device whose store fails", .timeLimit(.minutes(1)))
 struct StoreFailureTests {
     /// A device whose database can be told what to refuse.
     private func withPhone(_ body: (ChatWorld, ChatClient, DatabaseQueue) async throws -> Void) async throws {

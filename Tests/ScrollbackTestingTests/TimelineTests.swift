@@ -55,6 +55,30 @@ struct TimelineTests {
         await world.close()
     }
 
+    @Test("Opened at the first unread message of a few, it shows what comes as the newest end does")
+    func firstUnreadNearTheEnd() async throws {
+        let (world, alice, bob) = try await world(saying: 30)
+        let chat = alice.conversation(group)
+        let read = try await chat.history(.around(.seq(28), before: 0, after: 0)).messages[0]
+        try await chat.markRead(upTo: read.id)
+        let screen = Screen(chat.timeline(at: .firstUnread, window: 10))
+        try await screen.shows { $0.numbers.last == 30 && $0.firstUnreadNumber == 29 && $0.isAtNewest }
+        try await say(31...33, bob)
+        try await screen.shows { $0.numbers.last == 33 && $0.firstUnreadNumber == 29 && $0.isAtNewest }
+        await world.close()
+    }
+
+    @Test("A conversation shorter than its window keeps all it has, also where older messages were asked for")
+    func shorterThanItsWindow() async throws {
+        let (world, alice, bob) = try await world(saying: 3)
+        let screen = Screen(alice.conversation(group).timeline(window: 10))
+        try await screen.shows { $0.numbers == [1, 2, 3] }
+        try await screen.timeline.loadOlder()
+        try await say(4...6, bob)
+        try await screen.shows { $0.numbers == Array(1...6) }
+        await world.close()
+    }
+
     @Test("A message that only the server knows is found once it can be asked, and the newest are shown meanwhile")
     func seeks() async throws {
         let (world, alice, _) = try await world(saying: 300)

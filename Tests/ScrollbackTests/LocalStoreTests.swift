@@ -56,9 +56,121 @@ struct LocalStoreTests {
         let read = ReadSummary(
             epoch: Epoch(rawValue: 7), readSeq: 10, unread: 0, mentions: 0, isMarkedUnread: false, seq: 10, n: 10,
             rev: 0, userRev: 6)
-        try await store.write { try $0.apply(read, in: swift) }
+        _ = try await store.write { try $0.apply(read, in: swift) }
         try await apply(.head(old))
         #expect(try await store.read { try $0.recent(swift)?.unread } == 0)
+    }
+
+    @Test("History 12: nor does an answer from before undo what was set since, in whatever way it comes")
+    func delayedSettings() async throws {
+        var old = head(10, readSeq: 10, userRev: 5)
+        old.lastMessage = message(10)
+        let late = old
+        try await apply(.head(late))
+        func take(_ isSet: Bool, removedSeq: Seq = 0, userRev: Int64) async throws -> RecentConversation? {
+            let summary = ReadSummary(
+                epoch: Epoch(rawValue: 7), readSeq: 10, unread: 0, mentions: 0, isMarkedUnread: isSet, isMuted: isSet,
+                isPinned: isSet, removedSeq: removedSeq, seq: 10, n: 10, rev: 0, userRev: userRev)
+            _ = try await store.write { try $0.apply(summary, in: swift) }
+            return try await store.read { try $0.recent(swift) }
+        }
+        _ = try await take(true, userRev: 6)
+        try await apply(.head(late))
+        let entry = try #require(try await take(false, userRev: 5))
+        #expect(entry.isMarkedUnread && entry.isMuted && entry.isPinned)
+        _ = try await take(true, removedSeq: 10, userRev: 7)
+        try await apply(.head(late))
+        #expect(try await take(true, userRev: 6) == nil)
+    }
+
+    @Test("History 12: a head that was long on its way brings back no name, and says of nobody that they are a member")
+    func delayedHead() async throws {
+        var old = head(10, unread: 3, readSeq: 7, userRev: 5)
+        (old.lastMessage, old.name, old.moved) = (message(10), "old", 4)
+        var left = old
+        (left.name, left.moved, left.isMember, left.userRev) = ("new", 5, false, 6)
+        var back = left
+        (back.moved, back.isMember, back.userRev) = (6, true, 7)
+        for (head, late, total) in [(left, old, 0), (back, left, 3)] as [(ConversationHead, ConversationHead, Int64)] {
+            for head in [late, head, late] { try await apply(.head(head)) }
+            #expect(try await store.read { try $0.recent(swift)?.name } == "new")
+            #expect(try await store.read { try $0.totals().unread } == total)
+        }
+    }
+
+    @Test("What was set here and waits to be told is undone by no head that comes before; then the server's word holds")
+    func settingsThatWait() async throws {
+        var head = head(10, readSeq: 10, userRev: 5)
+        head.lastMessage = message(10)
+        try await apply(.head(head))
+        let changes: [StateChange] = [
+            .settings(isMuted: true, isPinned: nil), .settings(isMuted: nil, isPinned: true), .markUnread,
+        ]
+        for change in changes { #expect(try await store.write { try $0.set(change, in: swift) }) }
+        for userRev in [5, 6] as [Int64] {
+            head.userRev = userRev
+            try await apply(.head(head))
+            let entry = try #require(try await store.read { try $0.recent(swift) })
+            #expect(entry.isMuted && entry.isPinned && entry.isMarkedUnread)
+        }
+        for sort in [StateSort.mark, .muted, .pinned] {
+            let pending = try #require(try await store.read { try $0.pendingStates().first })
+            #expect(pending.sort == sort)
+            try await store.write { try $0.settle(pending) }
+        }
+        head.userRev = 7
+        try await apply(.head(head))
+        let entry = try #require(try await store.read { try $0.recent(swift) })
+        #expect(!entry.isMuted && !entry.isPinned && !entry.isMarkedUnread)
+    }
+
+    @Test("What the first window said of conversations that no window brought is no part of the total after the last")
+    func totalsAtTheEnd() async throws {
+        var totals = UnreadTotals()
+        totals.add(9, mentions: 1, kind: .group, isMuted: false)
+        var head = head(10, unread: 3, readSeq: 7)
+        head.lastMessage = message(10)
+        for (isLast, total) in [(false, 9), (true, 3)] as [(Bool, Int64)] {
+            let (heads, told) = ([head], isLast ? nil : totals)
+            _ = try await store.write { writer in
+                try writer.store(heads, totals: told, endsPass: isLast)
+            }
+            #expect(try await store.read { try $0.totals().unread } == total)
+        }
+    }
+
+    @Test("What was set anew while the server was told is told as well")
+    func setAnew() async throws {
+        try await apply(.head(head(10)))
+        func mute(_ isMuted: Bool) async throws -> PendingState {
+            #expect(try await store.write { try $0.set(.settings(isMuted: isMuted, isPinned: nil), in: swift) })
+            return try #require(try await store.read { try $0.pendingStates().first })
+        }
+        let told = try await mute(true)
+        _ = try await mute(false)
+        try await store.write { try $0.settle(told) }
+        let left = try await store.read { try $0.pendingStates().map(\.change) }
+        #expect(left == [.settings(isMuted: false, isPinned: nil)])
+    }
+
+    @Test("What was taken out of the list here stays out, whatever head comes before the server hears of it")
+    func removalThatWaits() async throws {
+        var old = head(10, unread: 3, readSeq: 7, userRev: 5)
+        (old.lastMessage, old.recentTime) = (message(10), Timetoken(rawValue: 10))
+        try await apply(.head(old))
+        #expect(try await store.write { try $0.removeRecent(swift, marksRead: false, stopsRoaming: false) })
+        var newer = old
+        newer.userRev = 6
+        for head in [old, newer] {
+            try await apply(.head(head))
+            #expect(try await store.read { try $0.recent(swift) } == nil)
+        }
+        #expect(try await store.read { try $0.pendingStates().map(\.sort) } == [.list])
+        // Something is said there.
+        var next = head(11, unread: 4, readSeq: 7, userRev: 6)
+        next.lastMessage = message(11)
+        try await apply(.head(next))
+        #expect(try await store.read { try $0.recent(swift)?.unread } == 4)
     }
 
     @Test(
@@ -91,8 +203,11 @@ struct LocalStoreTests {
         #expect(try await store.write { try $0.markRead(swift, upTo: nil) })
         var new = head(8, unread: 6, readSeq: 2, userRev: 1)
         new.state.epoch = Epoch(rawValue: 8)
+        (new.isMarkedUnread, new.isPinned, new.lastMessage) = (true, true, message(8))
+        new.lastMessage?.epoch = new.state.epoch
         try await apply(.head(new))
-        #expect(try await store.read { try $0.recent(swift)?.unread } == 6)
+        let entry = try #require(try await store.read { try $0.recent(swift) })
+        #expect(entry.unread == 6 && entry.isMarkedUnread && entry.isPinned)
         #expect(try await store.read { try $0.pendingReads().isEmpty })
         // Told of it by something that doesn't count, the device asks.
         var page = page(1...8, rev: 0)
@@ -186,6 +301,35 @@ struct LocalStoreTests {
             #expect(error?.code == .closed)
             await #expect(throws: ChatError.self) { try await store.write { _ = try $0.apply([]) } }
         }
+    }
+
+    @Test(
+        "What the other person has read only rises, and starts over with a new log; whether one may write is the last word"
+    )
+    func standing() async throws {
+        func standing() async throws -> LocalStanding { try await store.read { try $0.standing(in: swift) } }
+        #expect(try await standing() == LocalStanding())
+        // Before anything else is known of the conversation.
+        try await store.write { try $0.notePeerRead(3, in: swift) }
+        let end = Date(timeIntervalSince1970: 1_795_255_260.5)
+        for (told, event, expected) in [(2, 0, 3), (5, 0, 5), (4, 9, 9), (7, 8, 9)] as [(Seq, Seq, Seq)] {
+            var head = head(20)
+            head.peerReadSeq = told
+            head.mute = .until(end)
+            head.isFrozen = true
+            try await apply(.head(head))
+            if event > 0 { try await store.write { try $0.notePeerRead(event, in: swift) } }
+            #expect(try await standing() == LocalStanding(peerReadSeq: expected, isFrozen: true, mute: .until(end)))
+        }
+        var new = head(2)
+        new.state.epoch = Epoch(rawValue: 8)
+        new.peerReadSeq = 1
+        new.mute = .forever
+        try await apply(.head(new))
+        #expect(try await standing() == LocalStanding(peerReadSeq: 1, isFrozen: false, mute: .forever))
+        new.mute = nil
+        try await apply(.head(new))
+        #expect(try await standing().mute == nil)
     }
 
     // MARK: Makers

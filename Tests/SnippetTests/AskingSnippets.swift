@@ -43,12 +43,6 @@ struct AskingSnippets {
         show("\(counts[.group("swift")] ?? 0) in the group, \(counts[.direct("bob")] ?? 0) from bob")
     }
 
-    func badge(client: ChatClient, chat: Conversation, show: Show<String>) async throws {
-        let list = try await client.recents.view(limit: 50)
-        let here = try await chat.recent()
-        show("\(list.totalUnread) unread, \(here?.unread ?? 0) here, \(here?.mentions ?? 0) of them mention you")
-    }
-
     func refresh(client: ChatClient, messages: [Message]) async throws -> [Message] {
         let references = messages.prefix(20).map { MessageReference($0.id, in: $0.conversation) }
         let result = try await client.refresh(references)
@@ -111,8 +105,6 @@ struct AskingSnippets {
         try await counts(client: stage.alice, lastRead: bobs[0].timetoken) { told.append($0) }
         #expect(told == ["0 in the group, 1 from bob"])
         #expect(try await eventually { try await stage.alice.recents.view().totalUnread == 97 })
-        try await badge(client: stage.alice, chat: stage.chat) { told.append($0) }
-        #expect(told.last == "97 unread, 95 here, 0 of them mention you")
         #expect(try await refresh(client: stage.alice, messages: stage.messages()).count == 20)
         await stage.world.close()
     }

@@ -35,6 +35,18 @@ struct MannersSnippets {
         try await lobby.send(.text("the show begins"), priority: .high)
     }
 
+    func banning(_ chat: Conversation, show: Show<String>) async throws {
+        try await chat.ban("mallory", until: .now.addingTimeInterval(86_400), reason: "spam")
+        for ban in try await chat.bans() {
+            show("\(ban.id) until \(ban.until.map { $0.formatted() } ?? "somebody takes it back")")
+        }
+        try await chat.unban("mallory")
+    }
+
+    func reporting(_ chat: Conversation, _ message: Message) async throws {
+        try await chat.report(message.id, reason: .harassment, text: "again and again")
+    }
+
     func blocking(_ client: ChatClient) async throws -> [UserID] {
         try await client.block("mallory")
         try await client.unblock("mallory")

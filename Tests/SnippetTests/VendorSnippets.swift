@@ -174,10 +174,10 @@ struct NIMSnippets {
     }
 
     func one(client: ChatClient) async throws -> (recent: RecentConversation?, total: Int64, direct: Int64) {
-        let recent = try await client.conversation(.direct("bob")).recent()  // recentSessionBySession
-        let list = try await client.recents.view(limit: 1000)
-        let direct = list.conversations.filter { $0.id.kind == .direct }  // allUnreadCountOfType
-        return (recent, list.totalUnread, direct.reduce(0) { $0 + $1.unread })
+        let recent = try await client.recents[.direct("bob")]  // recentSessionBySession
+        let totals = try await client.recents.totals()
+        let direct = totals.unread(of: .direct)  // allUnreadCountOfType
+        return (recent, totals.unread, direct)
     }
 
     func read(client: ChatClient, open: Conversation) async throws {
@@ -190,9 +190,7 @@ struct NIMSnippets {
 
     func readAll(client: ChatClient) async throws {
         // markAllMessagesRead
-        for recent in try await client.recents.view(limit: 1000).conversations where recent.unread > 0 {
-            try await client.conversation(recent.id).markRead()
-        }
+        try await client.recents.markAllRead()
     }
 
     func local(chat: Conversation, oldest: Message?, ids: [MessageID]) async throws -> [Message] {

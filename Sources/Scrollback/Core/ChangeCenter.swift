@@ -43,8 +43,8 @@ final class ChangeCenter: Sendable {
         for observer in concerned { observer.continuation.yield() }
     }
 
-    /// Somebody's name or picture changed, who may be anywhere.
-    func changedPeople() {
+    /// Any conversation may be concerned: all were read, or somebody has another name or picture.
+    func changedAnything() {
         for observer in observers.withLock({ Array($0.values) }) { observer.continuation.yield() }
     }
 

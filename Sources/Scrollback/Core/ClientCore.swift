@@ -23,8 +23,10 @@ package final class ClientCore: Sendable {
     let changes = ChangeCenter()
     /// Who types where.
     let typing = StateSources<[UserID]>([])
+    /// Who is there, as far as it is known.
+    let presence = StateSource<[UserID: Presence]>([:])
     let subscriptions = StateSources<Conversation.Subscription.State>(.waiting)
-    let events: EventCenter
+    let events: EventCenter<ClientEvent>
     let mailbox = Mailbox<Input>()
     package let search: SearchIndexer
     let pace: SendPace?
@@ -36,6 +38,8 @@ package final class ClientCore: Sendable {
     let downloads = Downloads()
     /// How much of a file is handed over at a time.
     let uploadPiece: Int
+    let sharesPresence: Bool
+    let syncsReadState: Bool
     /// The token that was good last.
     let currentToken = Mutex<String?>(nil)
     private let loop = Mutex<Task<Void, Never>?>(nil)
@@ -60,8 +64,8 @@ package final class ClientCore: Sendable {
         /// Answered with whether it is in the outbox.
         case retry(MessageID, Reply<Bool>)
         case cancel(MessageID, Reply<Outbox.Cancellation>)
-        /// A read position was marked.
-        case readMarked
+        /// Something of the user's own was set: what was read, what is muted.
+        case stateSet
         /// Applying something showed that a log is behind.
         case behind(LogPosition)
         /// What the server counts there must be asked for.
@@ -73,6 +77,7 @@ package final class ClientCore: Sendable {
         case setActive(Bool)
         case subscribe([ConversationID], isOn: Bool)
         case typing(ConversationID, Bool)
+        case watch(Set<UserID>, isOn: Bool)
     }
 
     typealias Reply<Answer: Sendable> = @Sendable (Result<Answer, ChatError>) -> Void
@@ -80,7 +85,8 @@ package final class ClientCore: Sendable {
     init(
         user: UserID, store: LocalStore, server: URL, device: String, transport: any Transport,
         token: @escaping @Sendable () async throws -> String, clock: @escaping @Sendable () -> Date, logger: Logger,
-        eventCapacity: Int, pace: SendPace?, media: any MediaTransport, mediaSettings: MediaSettings, uploadPiece: Int
+        eventCapacity: Int, pace: SendPace?, media: any MediaTransport, mediaSettings: MediaSettings, uploadPiece: Int,
+        sharesPresence: Bool = false, syncsReadState: Bool = true
     ) {
         self.user = user
         self.store = store
@@ -90,12 +96,14 @@ package final class ClientCore: Sendable {
         self.token = token
         self.clock = clock
         self.logger = logger
-        events = EventCenter(capacity: eventCapacity)
+        events = EventCenter(capacity: eventCapacity) { .missed($0) }
         search = SearchIndexer(store: store, logger: logger)
         self.pace = pace
         self.media = media
         self.mediaSettings = mediaSettings
         self.uploadPiece = uploadPiece
+        self.sharesPresence = sharesPresence
+        self.syncsReadState = syncsReadState
         files = store.files
         workshop = AttachmentWorkshop(files: store.files, settings: mediaSettings)
     }
@@ -104,7 +112,8 @@ package final class ClientCore: Sendable {
     ///
     /// What was being sent when the process ended is queued again.
     func start() async throws(ChatError) {
-        let items = try await store.read { try $0.outbox() }
+        let (items, isSettled) = try await store.read { (try $0.outbox(), try $0.isSettled()) }
+        if isSettled { store.recentsEvents.greet(with: .loadedAll) }
         let task = Task { await Driver(core: self, outbox: Outbox(restoring: items, pace: pace)).run() }
         loop.withLock { $0 = task }
         await tidyFiles()
@@ -123,8 +132,10 @@ package final class ClientCore: Sendable {
         connection.end()
         changes.end()
         typing.end()
+        presence.end()
         subscriptions.end()
         events.end()
+        store.recentsEvents.end()
     }
 
     // MARK: For the rest of the client
@@ -208,7 +219,7 @@ package final class ClientCore: Sendable {
     func apply(_ page: LogPage, to id: ConversationID) async throws(ChatError) -> LogOutcome? {
         let outcome = try await apply([.page(id, page)]).first
         if let behind = outcome?.behind { mailbox.post(.behind(behind)) }
-        if outcome?.isOutOfStep == true { mailbox.post(.learn([id])) }
+        if outcome?.needsHead == true { mailbox.post(.learn([id])) }
         return outcome
     }
 }

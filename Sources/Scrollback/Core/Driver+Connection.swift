@@ -54,7 +54,11 @@ extension Driver {
         phase = .greeting(connection)
         lastHeard = now
         connection.send(
-            ClientFrame.hello(.init(token: token, device: core.device, cursor: nil)).encoded())
+            ClientFrame.hello(
+                .init(
+                    token: token, device: core.device, cursor: nil, sharesPresence: core.sharesPresence,
+                    isActive: isActive)
+            ).encoded())
         scheduleHeartbeat()
     }
 
@@ -77,17 +81,18 @@ extension Driver {
             let ids = subscriptions.keys.sorted()
             ask(toHear: ids)
         }
+        askWhoIsThere(watched.keys.sorted())
         for (request, timeout, reply) in waiting { send(request, .reply(reply), timeout: timeout) }
         waiting = []
         await perform(outbox.connected(now: now))
-        await sendReads()
+        await sendStates()
     }
 
     /// Asks what moved since the last time.
     func beginPass() async throws(ChatError) {
         let (point, behind) = try await core.store.read { (try $0.syncPoint(), try $0.positionsBehind()) }
         continuesPass = point.isInterrupted
-        perform(resume.connected(cursor: point.cursor, behind: behind))
+        perform(resume.connected(cursor: point.cursor, behind: behind, isNew: !point.isSettled))
     }
 
     /// Asks once more what moved: at once, or when the pass under way has ended.
@@ -113,10 +118,19 @@ extension Driver {
         case 4003: open()
         case 4008 where wasOnline: open()
         case 4009: reject(ChatError(.closed, "another connection of this device took its place"))
-        case 4010: reject(ChatError(.tokenRevoked, "signed out by the server"))
+        case 4010: reject(Self.signedOut(closure?.reason))
         case 1012: waitAndRetry(nil, spread: 5)
         default: waitAndRetry(error?.retryAfter)
         }
+    }
+
+    /// Why a server signs this device out: it names the code of what a fresh token would not change.
+    private static func signedOut(_ reason: String?) -> ChatError {
+        for code in [ChatError.Code.userDeactivated, .banned] {
+            guard let reason, reason.hasPrefix("\(code): ") else { continue }
+            return ChatError(code, String(reason.dropFirst(code.rawValue.count + 2)))
+        }
+        return ChatError(.tokenRevoked, "signed out by the server")
     }
 
     /// Lets go of the connection, if there is one, and of everything that waited for its answers.
@@ -129,12 +143,14 @@ extension Driver {
         phase = .idle
         resume.disconnected()
         core.setCurrency(isResumed: false, heard: [])
-        readsInFlight = []
+        statesInFlight = []
+        statesRetryAt = nil
         learning = []
         learningAgain = []
         subscriptionRetries = [:]
         for id in subscriptions.keys { core.subscriptions.set(.waiting, of: id) }
         forgetTyping()
+        core.presence.set([:])
         let unanswered = requests.values
         requests = [:]
         for case .reply(let reply) in unanswered {

@@ -123,38 +123,4 @@ extension Driver {
         core.changes.changed([outcome.conversation])
         follow(outcome)
     }
-
-    // MARK: Read positions
-
-    /// Tells the server of reads it has not confirmed, one request a conversation.
-    func sendReads() async {
-        guard connection != nil else { return }
-        do {
-            for read in try await core.store.read({ try $0.pendingReads() })
-            where readsInFlight.insert(read.conversation).inserted {
-                send(.read(read.conversation, seq: read.seq, epoch: read.epoch), .read(read.conversation))
-            }
-        } catch {
-            await failed(error)
-        }
-    }
-
-    func readAnswered(_ id: ConversationID, _ result: Result<[UInt8], ChatError>) async {
-        readsInFlight.remove(id)
-        do {
-            switch result {
-            case .success(let body):
-                var reader = try JSONReader(body)
-                let summary = try ReadSummary(from: &reader)
-                try await core.store.write { try $0.apply(summary, in: id) }
-                core.changes.changed([id])
-                await sendReads()
-            // The next connection, or the next read, tries again.
-            case .failure(let error) where error.isTemporary: break
-            case .failure: try await core.store.write { try $0.dropPendingRead(id, seq: .max) }
-            }
-        } catch {
-            await failed(error)
-        }
-    }
 }

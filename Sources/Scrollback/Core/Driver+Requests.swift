@@ -69,9 +69,20 @@ extension Driver {
         case .reply(let reply): reply(result)
         case .send(let id, let request): await sendAnswered(id, request, result)
         case .read(let id): await readAnswered(id, result)
+        case .reads(let ids):
+            await readsAnswered(
+                ids,
+                result.flatMap { body in
+                    Result { () throws(ChatError) in
+                        var reader = try JSONReader(body)
+                        return try ReadAnswer.list(&reader)
+                    }
+                })
+        case .state(let state): await stateAnswered(state, result)
         case .window(let number): await windowAnswered(number, result)
         case .logs(let batch, let positions): await logsAnswered(batch, positions, result)
         case .subscription(let ids): await subscriptionAnswered(ids, result)
+        case .presence: presenceAnswered(result)
         case .heads(let ids):
             learning.subtract(ids)
             if case .success(let body) = result { await headsCame(body) }
@@ -89,15 +100,23 @@ extension Driver {
             case .transient(let message):
                 said(by: message.sender, in: message.conversation)
                 if heard.isNew(message.id, now: now) { core.events.send(.transient(message)) }
-            case .read(let id, let summary):
-                try await core.store.write { try $0.apply(summary, in: id) }
+            case .read(let id, let summary): try await stateChanged([(id, summary)])
+            case .reads(let reads): try await stateChanged(reads)
+            case .peerRead(let id, let user, let seq):
+                try await core.store.write { try $0.notePeerRead(seq, in: id) }
                 core.changes.changed([id])
-                core.events.send(.read(id, core.user, summary.readSeq))
-            case .peerRead(let id, let user, let seq): core.events.send(.read(id, user, seq))
+                core.events.send(.read(id, user, seq))
+            case .invitation(let invitation): core.events.send(.invitation(invitation))
+            case .invitationEnded(let id): core.events.send(.invitationEnded(id))
+            case .presence(let user, let presence):
+                heard([(user, presence)])
+                core.events.send(.presence(user, presence))
             case .member(let id, let user, let role):
                 // Joining or leaving changes what may be heard, of a community in many channels at once: a pass brings
                 // their heads, and holds what they say until then.
                 if user == core.user { try await passAgain() }
+                // Put out of a room: whether it may be heard is asked, so that who follows it learns why not.
+                if user == core.user, role == nil, subscriptions[id] != nil { ask(toHear: [id]) }
                 core.events.send(.member(id, user, role))
             case .typing(let id, let user, let isTyping):
                 heard(user, in: id, isTyping: isTyping)
@@ -106,6 +125,8 @@ extension Driver {
                 if isDeleted {
                     try await core.store.write { try $0.forget(id) }
                     core.changes.changed([id])
+                    // A head that was read before is under way, and would bring it back: the pass after says that it is gone.
+                    if resume.isPassing || learning.contains(id) { try await passAgain() }
                 } else {
                     learn([id])
                 }
@@ -113,7 +134,7 @@ extension Driver {
             case .user(let profile):
                 let now = now
                 try await core.store.write { try $0.save([profile], of: [profile.id], now: now) }
-                core.changes.changedPeople()
+                core.changes.changedAnything()
             case .resync: try await passAgain()
             }
         } catch {
@@ -133,7 +154,10 @@ extension Driver {
         }
         guard connection != nil, !unknown.isEmpty else { return }
         learning.formUnion(unknown)
-        send(.subscribe(unknown), .heads(unknown))
+        for first in stride(from: 0, to: unknown.count, by: 100) {
+            let batch = Array(unknown[first..<min(first + 100, unknown.count)])
+            send(.heads(batch), .heads(batch))
+        }
     }
 
     /// - Parameter isEntrance: whether they are of what is heard from here on.
@@ -162,9 +186,11 @@ extension ServerFrame {
         switch event {
         case .message(let message): return .message(message)
         case .changed(let id, let epoch, let change): return .changed(id, epoch, change)
-        case .head(let id, let epoch, let seq, let n, let rev, let floor):
+        case .head(let id, let news):
             // The view is the device's own: the event does not speak of it.
-            return .head(id, LogHead(epoch: epoch, view: 0, head: seq, firstSeq: floor ?? 1, n: n, rev: rev))
+            let head = LogHead(
+                epoch: news.epoch, view: 0, head: news.seq, firstSeq: news.floor ?? 1, n: news.n, rev: news.rev)
+            return .head(id, head, last: news.last, altersCounts: news.altersCounts)
         case .hidden(let id, let epoch, let places): return .hidden(id, epoch, places)
         default: return nil
         }

@@ -51,9 +51,7 @@ extension Driver {
 
     /// What an outcome shows to be missing is asked for.
     func follow(_ outcome: LogOutcome) {
-        if outcome.needsHead {
-            if case .head = outcome.input {} else { learn([outcome.conversation]) }
-        }
+        if outcome.needsHead { learn([outcome.conversation]) }
         if let behind = outcome.behind, behind.conversation.kind.traits.replaysMissed || isHeard(behind.conversation) {
             perform(resume.needsSync(behind))
         }
@@ -79,6 +77,7 @@ extension Driver {
             var reader = try JSONReader(try result.get())
             let window = try HeadWindow(from: &reader)
             windowEndsPass = window.isDone
+            windowTotals = window.totals
             perform(
                 resume.windowAnswered(
                     number, heads: window.heads, cursor: window.cursor, isDone: window.isDone))
@@ -90,17 +89,21 @@ extension Driver {
     func store(_ heads: [ConversationHead], _ cursor: String) async {
         do {
             let endsPass = windowEndsPass
+            let totals = windowTotals
             let outcomes = try await core.store.write { writer in
                 // A deleted conversation's head is a stub that says so.
                 for head in heads where !head.isMember && head.head == 0 { try writer.forget(head.conversation) }
-                let outcomes = try writer.apply(heads.filter { $0.isMember || $0.head > 0 }.map { .head($0) })
+                let outcomes = try writer.store(
+                    heads.filter { $0.isMember || $0.head > 0 }, totals: totals, endsPass: endsPass)
                 try writer.saveCursor(cursor, endsPass: endsPass)
                 return outcomes
             }
             core.changes.changed(Set(heads.map(\.conversation)))
+            await sendStates()
             let behind = Dictionary(outcomes.map { ($0.conversation, $0.behind) }, uniquingKeysWith: { $1 })
             perform(resume.windowStored { behind[$0.conversation] ?? nil })
             if endsPass {
+                core.store.recentsEvents.greet(with: .loadedAll)
                 if continuesPass { return try await beginPass() }
                 core.setCurrency(isResumed: true, heard: Set(subscriptions.keys))
             }
@@ -137,7 +140,7 @@ extension Driver {
             let outcomes = try await core.apply(inputs)
             perform(
                 resume.syncAnswered(batch, behind: outcomes.compactMap(\.behind), now: now, using: &generator))
-            learn(outcomes.filter(\.isOutOfStep).map(\.conversation))
+            learn(outcomes.filter(\.needsHead).map(\.conversation))
             for outcome in outcomes {
                 guard case .sync(let sync, _) = outcome.input, !outcome.edit.isStale else { continue }
                 for message in sync.page.messages { core.events.send(.message(message)) }

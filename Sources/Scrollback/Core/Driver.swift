@@ -28,7 +28,10 @@ final class Driver {
     var requests: [Int64: Request] = [:]
     /// Requests that came while a connection was being made.
     var waiting: [(ClientRequest, timeout: Duration, ClientCore.Reply<[UInt8]>)] = []
-    var readsInFlight: Set<ConversationID> = []
+    /// Conversations of which something that was set is on its way.
+    var statesInFlight: Set<ConversationID> = []
+    /// What is unread in all conversations, as the window under way says.
+    var windowTotals: UnreadTotals?
     var learning: Set<ConversationID> = []
     /// Those of them that must be asked for once more.
     var learningAgain: Set<ConversationID> = []
@@ -36,6 +39,10 @@ final class Driver {
     var subscriptions: [ConversationID: Int] = [:]
     /// When to ask again for those that were refused for now.
     var subscriptionRetries: [ConversationID: Date] = [:]
+    /// When to tell again what the server could not take for now.
+    var statesRetryAt: Date?
+    /// People somebody wants to hear of, and how often.
+    var watched: [UserID: Int] = [:]
     var ownTyping = OwnTyping()
     var typingPeople = TypingPeople()
     var typingWake: Date?
@@ -61,8 +68,11 @@ final class Driver {
         case window(Int)
         case logs(batch: Int, [LogPosition])
         case read(ConversationID)
+        case reads([ConversationID])
+        case state(PendingState)
         case heads([ConversationID])
         case subscription([ConversationID])
+        case presence
         case nothing
     }
 
@@ -165,7 +175,7 @@ final class Driver {
                 result = .failure(error)
             }
             reply(result)
-        case .readMarked: await sendReads()
+        case .stateSet: await sendStates()
         case .learn(let ids): learn(ids)
         case .behind(let position):
             perform(resume.needsSync(position))
@@ -180,6 +190,7 @@ final class Driver {
             if connection != nil { send(.activity(isActive: isActive), .nothing) }
         case .subscribe(let ids, let isOn): subscribe(ids, isOn: isOn)
         case .typing(let id, let isTyping): typing(in: id, isTyping: isTyping)
+        case .watch(let users, let isOn): watch(users, isOn: isOn)
         }
     }
 
@@ -190,6 +201,7 @@ final class Driver {
         perform(resume.tick(now: now))
         tickTyping()
         tickSubscriptions()
+        await tickStates()
         await applyReleased()
     }
 

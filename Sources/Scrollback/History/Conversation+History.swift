@@ -47,12 +47,45 @@ extension Conversation {
     ///
     /// - Throws: `local-storage`.
     public func unreadMentions() async throws(ChatError) -> MessageSequence {
-        let read = try await core.store.read { [id] reader in
-            try reader.number(of: id).flatMap { try reader.readState($0) }?.readSeq ?? 0
-        }
-        var mentions = messages(from: read > 0 ? .after(.seq(read)) : .earliest, matching: .mentionsMe)
+        var mentions = messages(from: try await firstNotRead(), matching: .mentionsMe)
         mentions.excluded = core.user
         return mentions
+    }
+
+    /// The messages of others that count and were not read yet, oldest first (row 208).
+    ///
+    /// Their count is ``RecentConversation/unread``; a message that was taken back is not among them, even where the server
+    /// counts it still. What this device does not have comes from the server as the loop gets there. Reading meanwhile
+    /// changes nothing for a loop that has begun, and what is said meanwhile comes at its end.
+    ///
+    /// - Throws: `local-storage`.
+    public func unreadMessages() async throws(ChatError) -> MessageSequence {
+        var unread = messages(from: try await firstNotRead())
+        unread.excluded = core.user
+        unread.countsUnread = true
+        return unread
+    }
+
+    /// Where what was not read begins.
+    private func firstNotRead() async throws(ChatError) -> Anchor {
+        let read = try await core.store.read { [id] reader in
+            try reader.number(of: id).flatMap { try reader.readState($0) }?.position ?? 0
+        }
+        return .after(place: read)
+    }
+
+    /// What was said after the newest message that this device had when it came online, oldest first.
+    ///
+    /// It is for community channels: what was said there while the device was away does not come by itself, but for the last
+    /// message and the counts. Call it once the channel's entry came, as after ``ConnectionState/online`` or when
+    /// ``Recents/views(limit:matching:)`` shows the channel to have moved. Where the device was away several times and not
+    /// all of it was read, the sequence begins at the first time; a new device has missed nothing. It is
+    /// `messages(from: .after(…))` with the place the device remembers, and can be asked for again.
+    ///
+    /// - Throws: `local-storage`.
+    public func catchUp() async throws(ChatError) -> MessageSequence {
+        let known = try await core.store.read { [id] in try $0.missedAfter(id) }
+        return messages(from: .after(place: known))
     }
 
     // MARK: Local
@@ -162,5 +195,12 @@ extension HistoryPage {
         var page = self
         page.shortfall = error
         return page
+    }
+}
+
+extension Anchor {
+    /// To newer from a place, or from the oldest end where that is none.
+    static func after(place seq: Seq) -> Anchor {
+        seq > 0 ? .after(.seq(seq)) : .earliest
     }
 }

@@ -15,6 +15,12 @@ public struct MessageSequence: AsyncSequence, Sendable {
     let source: HistorySource
     /// Whose messages are left out.
     var excluded: UserID?
+    /// Whether only messages come that count as unread.
+    var countsUnread = false
+
+    private func isWanted(_ message: Message) -> Bool {
+        message.sender != excluded && (!countsUnread || message.countsUnread && !message.isDeleted)
+    }
 
     /// A loop of its own, from the anchor on.
     public func makeAsyncIterator() -> Iterator {
@@ -63,7 +69,7 @@ public struct MessageSequence: AsyncSequence, Sendable {
             let page = try await sequence.conversation.history(
                 anchor, limit: 100, sort: goesNewer ? .oldestFirst : .newestFirst, matching: sequence.filter,
                 from: sequence.source)
-            messages = page.messages.reversed().filter { $0.sender != sequence.excluded }
+            messages = page.messages.reversed().filter { sequence.isWanted($0) }
             shortfall = page.shortfall
             self.anchor = goesNewer ? page.newer : page.older
             if sequence.source == .local, let gap = page.gap { self.anchor = beyond(gap, anchor) }

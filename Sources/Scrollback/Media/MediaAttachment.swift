@@ -28,7 +28,7 @@ public struct MediaAttachment: Sendable {
     /// One, or those of an application's own content.
     var sources: [Source]
 
-    /// A picture: JPEG, PNG or WebP, and what else the system reads.
+    /// A picture: JPEG, PNG or WebP, and on Apple platforms HEIC or AVIF; any other is sent as ``file(_:)``.
     ///
     /// It is sent upright, at most 1080 pixels long, as JPEG of 85 %, with a thumbnail of at most 240 pixels and 30 %
     /// (rows 99, 100; ``ImagePolicy`` changes that). A moving WebP or PNG is sent as it is.
@@ -48,7 +48,7 @@ public struct MediaAttachment: Sendable {
         MediaAttachment(kind: .gif, sources: [source])
     }
 
-    /// A file of any kind, sent as it is, of at most 100 MiB (row 106).
+    /// A file of any kind, sent as it is with all that it says of itself, of at most 100 MiB (row 106).
     public static func file(_ source: Source) -> MediaAttachment {
         MediaAttachment(kind: .file, sources: [source])
     }
@@ -63,6 +63,9 @@ public struct MediaAttachment: Sendable {
     }
 
     /// A video.
+    ///
+    /// The film is sent as it is. What its camera wrote into it, where it was taken among it, goes along: export it without
+    /// where it must not, with `AVMetadataItemFilter.forSharing()` on Apple platforms.
     ///
     /// - Parameters:
     ///   - source: the film's file.

@@ -31,8 +31,7 @@ extension Conversation {
         }
         let kept = draft
         try await core.store.write { [id] in try $0.save(kept, in: id, now: now) }
-        // Nobody else shows it.
-        core.changes.changed(only: id)
+        core.changes.changed([id])
     }
 
     /// What the app keeps with a message on this device alone; nothing where it keeps nothing.
@@ -69,5 +68,5 @@ extension Conversation {
         core.changes.changed([id])
     }
 
-    private static let localExtensionBytes = 1024
+    static let localExtensionBytes = 1024
 }

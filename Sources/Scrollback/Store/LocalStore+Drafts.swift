@@ -8,7 +8,19 @@ extension LocalReader {
         let body = try String.fetchOne(
             db.cachedStatement(sql: "SELECT body FROM draft WHERE conversation = ?"),
             arguments: [conversation.description])
-        guard let body else { return nil }
+        return try body.map { try Draft(stored: $0) }
+    }
+
+    package func localExtension(of message: MessageID, in conversation: ConversationID) throws -> RawJSON? {
+        try String.fetchOne(
+            db.cachedStatement(sql: "SELECT body FROM extension WHERE conversation = ? AND message = ?"),
+            arguments: [conversation.description, message.data]
+        ).map { RawJSON(known: $0) }
+    }
+}
+
+extension Draft {
+    init(stored body: String) throws(ChatError) {
         var reader = JSONReader(body)
         var text = ""
         var attributes = MessageAttributes()
@@ -18,14 +30,7 @@ extension LocalReader {
             var member = JSONReader(try value.raw().text)
             _ = try? attributes.readMember(name, &member)
         }
-        return Draft(text, mentions: attributes.mentions, replyTo: attributes.replyTo)
-    }
-
-    package func localExtension(of message: MessageID, in conversation: ConversationID) throws -> RawJSON? {
-        try String.fetchOne(
-            db.cachedStatement(sql: "SELECT body FROM extension WHERE conversation = ? AND message = ?"),
-            arguments: [conversation.description, message.data]
-        ).map { RawJSON(known: $0) }
+        self.init(text, mentions: attributes.mentions, replyTo: attributes.replyTo)
     }
 }
 

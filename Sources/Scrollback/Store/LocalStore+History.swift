@@ -64,8 +64,8 @@ extension LocalReader {
                     sql: """
                         SELECT seq FROM message WHERE conversation = ? AND seq > ? AND sender <> ? AND flags & 2 = 0
                             AND type <> 'notice' ORDER BY seq LIMIT 1
-                        """), arguments: [number, read.readSeq, user.text])
-            guard let first, !log.gaps.intersects(min(read.readSeq + 1, first)...first) else { return nil }
+                        """), arguments: [number, read.position, user.text])
+            guard let first, !log.gaps.intersects(min(read.position + 1, first)...first) else { return nil }
             return .at(first)
         }
     }

@@ -33,6 +33,18 @@ extension LocalReader {
         return set
     }
 
+    /// The newest place this device had before it heard that more was said without it; the newest it has where it never
+    /// did.
+    func missedAfter(_ id: ConversationID) throws -> Seq {
+        guard let number = try number(of: id) else { return 0 }
+        return try missedAfter(number) ?? log(number)?.head ?? 0
+    }
+
+    func missedAfter(_ number: Int64) throws -> Seq? {
+        try Seq.fetchOne(
+            db.cachedStatement(sql: "SELECT missedAfter FROM conversation WHERE number = ?"), arguments: [number])
+    }
+
     /// Where every conversation that is behind since an earlier connection stands.
     package func positionsBehind() throws -> [LogPosition] {
         let rows = try Row.fetchAll(
@@ -81,10 +93,8 @@ package struct LogOutcome: Sendable {
     /// Where the log stands now, if the device has missed something of it.
     package var behind: LogPosition?
     package var changedGaps: Bool
-    /// Whether the log was not known before, or its counts are only nearly right: its head has more to say.
+    /// Whether the log was not known before, or its counts may not be right: its head has more to say.
     package var needsHead: Bool
-    /// Whether the counts must be asked for: what they count was changed by more than was told one by one.
-    package var isOutOfStep: Bool
 }
 
 extension LocalWriter {
@@ -103,8 +113,14 @@ extension LocalWriter {
             outcomes.append(try apply(input, to: &log))
             open[id] = log
         }
-        for (_, log) in open {
+        for (id, log) in open {
             try save(log)
+            var needsHead = try finishCounts(of: log, in: id)
+            if !log.touched.isEmpty, try refreshLast(log.number), id.kind.traits.hasRecents { needsHead = true }
+            if let last = outcomes.lastIndex(where: { $0.conversation == id }), needsHead {
+                outcomes[last].needsHead = true
+            }
+            try refreshEntry(log.number)
             try markUnindexed(log.touched, in: log.number)
         }
         return outcomes
@@ -119,6 +135,8 @@ extension LocalWriter {
         var saved: LogState?
         /// The places whose rows came, went or changed.
         var touched = SeqRangeSet()
+        /// The counts, once something concerned them.
+        var read: ReadState?
 
         /// Whether all that is missing is messages that a room did not stream, which are left where they are until somebody looks
         /// there: under load every device would ask at once.
@@ -138,9 +156,7 @@ extension LocalWriter {
 
     private func apply(_ input: LogInput, to log: inout OpenLog) throws -> LogOutcome {
         let id = input.conversation
-        let gapsBefore = log.state?.gaps
-        let floorBefore = log.state?.firstSeq
-        let wasUnknown = log.state == nil
+        let before = log.state
         var edits: [LogEdit] = []
         switch input {
         case .head(let head):
@@ -148,10 +164,7 @@ extension LocalWriter {
                 edits.append(state.apply(head: head.state))
                 log.state = state
             } else {
-                var state = LogState(adopting: head.state)
-                // To a new device nothing is missing: what was said before it came is history, read when it is looked at.
-                if try !reader.isSettled() { state.replayed = state.head }
-                log.state = state
+                log.state = try adopted(head.state)
                 var edit = LogEdit()
                 edit.needsSync = log.state?.isBehind ?? false
                 edits.append(edit)
@@ -173,14 +186,15 @@ extension LocalWriter {
             edits.append(state.apply(sync: sync, asked: asked))
             log.state = state
         case .live(.message(let message)), .sent(let message), .found(let message):
-            var state = log.state ?? LogState(adopting: message.impliedHead)
+            var state = try log.state ?? adopted(message.impliedHead)
             edits.append(state.apply(message: message))
             log.state = state
-        case .live(.head(_, var head)):
+        case .live(.head(_, var head, let last, _)):
             head.view = log.state?.view ?? 0
             head.firstSeq = max(head.firstSeq, log.state?.firstSeq ?? 1)
-            var state = log.state ?? LogState(adopting: head)
+            var state = try log.state ?? adopted(head)
             edits.append(state.apply(head: head))
+            if let last { edits.append(state.apply(message: last)) }
             log.state = state
         case .live(.hidden(_, let epoch, let places)):
             guard var state = log.state else { break }
@@ -197,19 +211,50 @@ extension LocalWriter {
             try carryOut(edit, number: log.number)
             log.touch(edit)
         }
-        var isOutOfStep = try countChanges(replaced, input, edits, log)
-        if try losesUnread(input, floorBefore, log) { isOutOfStep = true }
-        try correctCounts(by: edits.flatMap(\.upserts).filter { gapsBefore?.contains($0.seq) == true }, log)
-        let isNearlyRight = try follow(input, edits, log)
+        try count(input, edits, replaced, before: before, in: &log)
+        try follow(input, before: before, log, in: id)
+        switch input {
+        case .head: try noteMissed(before: before, log)
+        case .live(.head): try noteMissed(before: before, log, isLive: true)
+        case .live, .page, .sync, .sent, .found: break
+        }
         var edit = edits.last ?? LogEdit()
         edit.needsSync = edits.contains(where: \.needsSync) && !log.leavesHoles(edits, in: id)
         return LogOutcome(
             conversation: id, input: input, edit: edit,
-            behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: gapsBefore != log.state?.gaps,
-            // Nothing is counted in a room: to ask how much would be a request of everybody in it for every hole.
-            needsHead: wasUnknown || edits.contains(where: \.erasesEverything)
-                || !id.kind.traits.streamsUnderLoadByPriority && (isNearlyRight || isOutOfStep),
-            isOutOfStep: isOutOfStep)
+            behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: before?.gaps != log.state?.gaps,
+            needsHead: before == nil || edits.contains(where: \.erasesEverything))
+    }
+
+    /// A log that was not known.
+    private func adopted(_ head: LogHead) throws -> LogState {
+        var state = LogState(adopting: head)
+        // To a new device nothing is missing: what was said before it came is history, read when it is looked at.
+        if try !reader.isSettled() { state.replayed = state.head }
+        return state
+    }
+
+    /// Remembers up to where this device had a log, when it hears that more was said without it.
+    ///
+    /// - Parameter isLive: whether it was told as it was said: it comes after what was missed before, if anything was.
+    private func noteMissed(before: LogState?, _ log: OpenLog, isLive: Bool = false) throws {
+        guard let state = log.state else { return }
+        let known: Seq
+        if let before {
+            guard before.epoch == state.epoch, before.head < state.head else { return }
+            known = before.head
+            let noted = try reader.missedAfter(log.number)
+            if isLive, noted != nil || !state.gaps.contains(known + 1) { return }
+            // What was missed earlier and is not all here yet is missed still.
+            let earlier = noted ?? known
+            if earlier < known, before.gaps.intersects(earlier + 1...known) { return }
+        } else {
+            // To a new device nothing is missing.
+            guard state.replayed < state.head else { return }
+            known = state.replayed
+        }
+        try db.cachedStatement(sql: "UPDATE conversation SET missedAfter = ? WHERE number = ?")
+            .execute(arguments: [known, log.number])
     }
 
     private func carryOut(_ edit: LogEdit, number: Int64) throws {

@@ -1,50 +1,64 @@
 import GRDB
 package import ScrollbackModel
-import ScrollbackSync
+package import ScrollbackSync
 
 extension LocalReader {
-    func readState(_ number: Int64) throws -> ReadState? {
+    package func readState(_ number: Int64) throws -> ReadState? {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT epoch, readSeq, unread, mentions, isMarkedUnread, readAtSeq, readAtN, readAtRev, readAtUserRev,
-                    pendingReadSeq, pendingReadN, readExactSeq
+                SELECT epoch, readSeq, unread, mentions, readAtSeq, readAtN, readAtRev, readAtUserRev, readExactSeq,
+                    touchedRev, certainty, pendingReadSeq, pendingReadN
                 FROM conversation WHERE number = ? AND epoch IS NOT NULL
                 """)
         guard let row = try Row.fetchOne(statement, arguments: [number]) else { return nil }
         return ReadState(
-            ReadSummary(
-                epoch: Epoch(rawValue: UInt64(bitPattern: row[0])), readSeq: row[1], unread: row[2], mentions: row[3],
-                isMarkedUnread: row[4], seq: row[5], n: row[6], rev: row[7], userRev: row[8]),
-            exactThrough: row[11], pendingReadSeq: row[9], pendingN: row[10])
+            epoch: Epoch(rawValue: UInt64(bitPattern: row[0])), readSeq: row[1], unread: row[2], mentions: row[3],
+            countedAt: .init(seq: row[4], n: row[5], rev: row[6], userRev: row[7]), knownThrough: row[8],
+            touchedRev: row[9], certainty: ReadState.Certainty(rawValue: row[10]) ?? .estimated,
+            pendingReadSeq: row[11], pendingN: row[12])
     }
 
-    /// What is known of the messages between two places, for counts that were made at the lower one.
-    func counted(above lower: Seq, through upper: Seq, _ number: Int64) throws -> ReadState.CountedSince {
-        var since = ReadState.CountedSince()
-        guard lower < upper else { return since }
+    /// How far a conversation was read, and what is left; nothing until its head is known.
+    package func readState(of id: ConversationID) throws -> ReadState? {
+        try number(of: id).flatMap { try readState($0) }
+    }
+
+    /// What is held of a run of places; nothing where that is too much to look at.
+    func counted(_ places: SeqRange, _ log: LogState, _ number: Int64) throws -> ReadState.Counted? {
+        var counted = ReadState.Counted(isWhole: !log.gaps.intersects(places))
+        if counted.isWhole, Int64(places.count) > ReadState.countedMessages { return nil }
+        var left = ReadState.countedMessages
         let rows = try Row.fetchCursor(
             db.cachedStatement(
-                sql: """
-                    SELECT sender, type, flags, mentions FROM message
-                    WHERE conversation = ?1 AND seq > ?2 AND seq <= ?3 AND (sender = ?4 OR mentions IS NOT NULL)
-                    """), arguments: [number, lower, upper, user.text])
+                sql: "SELECT sender, type, flags, mentions FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?"
+            ), arguments: [number, places.lowerBound, places.upperBound])
         while let row = try rows.next() {
+            left -= 1
+            if left < 0 { return nil }
+            let traits = MessageType(rawValue: row[1]).traits.less(MessageTraits(bits: row[2]))
             if row[0] == user.text {
-                let traits = MessageType(rawValue: row[1]).traits.less(MessageTraits(bits: row[2]))
-                since.own += traits.countsUnread ? 1 : 0
-            } else if try Mentions(json: row[3]).includes(user) {
-                since.mentions += 1
+                counted.own += traits.countsUnread ? 1 : 0
+            } else {
+                counted.unread += traits.countsUnread ? 1 : 0
+                if let mentions = row[3] as String?, try Mentions(json: mentions).includes(user) {
+                    counted.mentions += 1
+                }
             }
         }
-        return since
+        return counted
     }
 
-    /// Reads that the server has not confirmed: conversation, place, and the log they are in.
-    package func pendingReads() throws -> [(conversation: ConversationID, seq: Seq, epoch: Epoch)] {
+    /// Reads that the server has not confirmed.
+    package func pendingReads() throws -> [ReadMark] {
         try Row.fetchAll(
-            db, sql: "SELECT id, pendingReadSeq, epoch FROM conversation WHERE pendingReadSeq IS NOT NULL"
+            db,
+            sql: """
+                SELECT id, pendingReadSeq, epoch, pendingReadRev FROM conversation
+                WHERE pendingReadSeq IS NOT NULL AND epoch IS NOT NULL
+                """
         ).map { row in
-            (try ConversationID(row[0] as String), row[1], Epoch(rawValue: UInt64(bitPattern: row[2])))
+            let place = LogPlace(seq: row[1], epoch: Epoch(rawValue: UInt64(bitPattern: row[2])))
+            return ReadMark(conversation: try ConversationID(row[0] as String), place: place, userRev: row[3])
         }
     }
 }
@@ -54,24 +68,38 @@ extension LocalWriter {
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?, readAtSeq = ?, readAtN = ?, readAtRev = ?,
-                    readAtUserRev = ?, pendingReadSeq = ?, pendingReadN = ?, readExactSeq = ?
+                    readAtUserRev = ?, readExactSeq = ?, touchedRev = ?, certainty = ?, pendingReadSeq = ?,
+                    pendingReadN = ?
                 WHERE number = ?
                 """
         ).execute(arguments: [
-            state.readSeq, state.unread, state.mentions, state.computedAt.seq, state.computedAt.n, state.computedAt.rev,
-            state.computedAt.userRev, state.pendingReadSeq, state.pendingN, state.exactThrough, number,
+            state.readSeq, state.unread, state.mentions, state.countedAt.seq, state.countedAt.n, state.countedAt.rev,
+            state.countedAt.userRev, state.knownThrough, state.touchedRev, state.certainty.rawValue,
+            state.pendingReadSeq,
+            state.pendingN, number,
         ])
     }
 
-    /// Takes what the server counted.
-    package func apply(_ summary: ReadSummary, in id: ConversationID) throws {
+    /// Brings counts in step with a log as it is now.
+    func follow(_ state: inout ReadState, _ log: LogState, in id: ConversationID, number: Int64) throws {
+        // A channel that is not heard tells of the user's own messages and of mentions all the same.
+        try state.follow(log, hearsOwn: !id.kind.traits.streamsToMembers) { try reader.counted($0, log, number) }
+    }
+
+    /// Takes what the server says of the user's own state.
+    ///
+    /// - Returns: whether the server must be asked: for the counts, or because nothing is known of the log.
+    @discardableResult
+    package func apply(_ summary: ReadSummary, in id: ConversationID) throws -> Bool {
         let number = try number(of: id)
         guard let log = try reader.log(number), log.epoch == summary.epoch, var state = try reader.readState(number)
-        else { return }
-        state.apply(summary, since: try reader.counted(above: summary.seq, through: state.computedAt.seq, number))
+        else { return true }
+        state.apply(summary)
+        try follow(&state, log, in: id, number: number)
         try save(state, number: number)
-        try db.cachedStatement(sql: "UPDATE conversation SET isMarkedUnread = ? WHERE number = ?")
-            .execute(arguments: [summary.isMarkedUnread, number])
+        try takeSettings(of: summary, in: id, number: number)
+        try refreshEntry(number)
+        return !state.isExact && state.pendingReadSeq == nil
     }
 
     /// Marks everything up to a place as read, here and now; the server is told when it can be.
@@ -79,26 +107,27 @@ extension LocalWriter {
     /// - Parameter seq: `nil` for the newest message.
     /// - Returns: whether there is something to tell.
     package func markRead(_ id: ConversationID, upTo seq: Seq?) throws -> Bool {
-        let number = try number(of: id)
-        guard let log = try reader.log(number), var state = try reader.readState(number) else { return false }
+        guard let number = try reader.number(of: id), let log = try reader.log(number),
+            var state = try reader.readState(number)
+        else { return false }
         let place = min(seq ?? log.head, log.head)
+        let isMarked = try reader.isMarkedUnread(number)
+        guard place > state.position || isMarked && place >= state.position else { return false }
         let n = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT n FROM message WHERE conversation = ? AND seq = ?"),
             arguments: [number, place])
-        let before = state
+        try noteKnownMarks(number)
         state.markRead(upTo: place, n: place == log.head ? log.n : n)
-        guard state != before else { return false }
+        try follow(&state, log, in: id, number: number)
         try save(state, number: number)
-        try db.cachedStatement(sql: "UPDATE conversation SET isMarkedUnread = 0 WHERE number = ?")
-            .execute(arguments: [number])
+        if isMarked { try endMark(id, number: number) }
         return true
     }
 
     /// Forgets a read that the server will never take.
-    package func dropPendingRead(_ id: ConversationID, seq: Seq) throws {
-        try db.cachedStatement(
-            sql:
-                "UPDATE conversation SET pendingReadSeq = NULL, pendingReadN = NULL WHERE id = ? AND pendingReadSeq <= ?"
-        ).execute(arguments: [id.description, seq])
+    package func dropPendingRead(_ id: ConversationID) throws {
+        guard let number = try reader.number(of: id), var state = try reader.readState(number) else { return }
+        state.dropPendingRead()
+        try save(state, number: number)
     }
 }

@@ -1,30 +1,9 @@
 import GRDB
-public import ScrollbackModel
+package import ScrollbackModel
 import ScrollbackSearch
+import ScrollbackWire
 import ScrollbackWords
 import StoreFiles
-
-/// A conversation in the list of recents.
-public struct RecentConversation: Hashable, Identifiable, Sendable {
-    /// The name the user knows it by: a direct conversation is named by the peer.
-    public let id: ConversationID
-    /// At most 128 bytes of UTF-8; absent where nobody gave it one, as in most direct conversations.
-    public var name: String?
-    /// Where a picture of it is, as it was given to the server: at most 2,048 bytes of UTF-8.
-    public var avatar: String?
-    /// The newest message this device has of it; absent where it has none yet.
-    public var lastMessage: Message?
-    /// Messages of others that count and were not read, on any of the user's devices.
-    public var unread: Int64
-    /// Messages of others that were not read and mention the user, by name or because everyone is meant.
-    public var mentions: Int64
-    /// Whether the user wants no push of it; what is unread is counted all the same.
-    public var isMuted: Bool
-    /// Whether it stands before those that are not pinned.
-    public var isPinned: Bool
-    /// Whether the user marked it as unread by hand, whatever the counts say; the next read ends that.
-    public var isMarkedUnread: Bool
-}
 
 /// How far a device has come with what moved on the server.
 package struct SyncPoint: Sendable {
@@ -52,18 +31,30 @@ extension LocalReader {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'settled')") ?? false
     }
 
-    private static let recentColumns =
-        "number, id, name, avatar, unread, mentions, isMuted, isPinned, isMarkedUnread, epoch"
+    private static let recentColumns = """
+        number, id, name, avatar, unread, mentions, isMuted, isPinned, isMarkedUnread, epoch, lastSeq, hidesLast, \
+        sortTime, extension, (SELECT body FROM draft WHERE draft.conversation = id), peerReadSeq, isFrozen, mutedUntil
+        """
 
-    /// The newest conversations, pinned ones first.
-    package func recents(limit: Int) throws -> [RecentConversation] {
-        try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT \(Self.recentColumns) FROM conversation
-                    WHERE isRecent ORDER BY isPinned DESC, sortTime DESC, number DESC LIMIT ?
-                    """), arguments: [limit]
-        ).map { try recent($0) }
+    /// The list, pinned conversations first, then by the time of the last message.
+    package func recents(
+        limit: Int, after place: RecentConversation.Place? = nil, matching filter: RecentsFilter = .all
+    ) throws -> [RecentConversation] {
+        var sql = "SELECT \(Self.recentColumns) FROM conversation WHERE isRecent"
+        var arguments: StatementArguments = []
+        if let kinds = filter.kinds {
+            sql += " AND kind IN (\(kinds.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))"
+        }
+        if let isMuted = filter.isMuted { sql += isMuted ? " AND isMuted" : " AND NOT isMuted" }
+        if filter.isUnread { sql += " AND (unread > 0 OR mentions > 0 OR isMarkedUnread)" }
+        if let place {
+            sql += " AND (isPinned, sortTime, number) < (?, ?, ?)"
+            arguments += [place.isPinned, place.sortTime, place.number]
+        }
+        sql += " ORDER BY isPinned DESC, sortTime DESC, number DESC LIMIT ?"
+        arguments += [limit]
+        return try Row.fetchAll(db.cachedStatement(sql: sql), arguments: arguments)
+            .map { try recent($0, excluding: filter.excludedLastTypes) }
     }
 
     package func recent(_ id: ConversationID) throws -> RecentConversation? {
@@ -73,33 +64,67 @@ extension LocalReader {
         ).map { try recent($0) }
     }
 
-    private func recent(_ row: Row) throws -> RecentConversation {
-        let id = try ConversationID(row[1] as String)
-        let epoch = (row[9] as Int64?).map { Epoch(rawValue: UInt64(bitPattern: $0)) }
-        return RecentConversation(
-            id: id, name: row[2], avatar: row[3],
-            lastMessage: try epoch.flatMap { try lastMessage(row[0], in: id, epoch: $0) }, unread: row[4],
-            mentions: row[5], isMuted: row[6], isPinned: row[7], isMarkedUnread: row[8])
+    func recent(numbered number: Int64) throws -> RecentConversation? {
+        try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT \(Self.recentColumns) FROM conversation WHERE number = ? AND isRecent"),
+            arguments: [number]
+        ).map { try recent($0) }
     }
 
-    private func lastMessage(_ number: Int64, in id: ConversationID, epoch: Epoch) throws -> Message? {
+    private func recent(_ row: Row, excluding types: Set<MessageType> = []) throws -> RecentConversation {
+        let id = try ConversationID(row[1] as String)
+        let epoch = (row[9] as Int64?).map { Epoch(rawValue: UInt64(bitPattern: $0)) }
+        let hidesLast: Bool = row[11]
+        return RecentConversation(
+            id: id, name: row[2], avatar: row[3],
+            lastMessage: try hidesLast
+                ? nil : epoch.flatMap { try lastMessage(row[0], row[10], in: id, epoch: $0, excluding: types) },
+            unread: row[4], mentions: row[5], isMuted: row[6], isPinned: row[7], isMarkedUnread: row[8],
+            peerReadSeq: row[15], isFrozen: row[16], mute: Mute(stored: row[17]),
+            draft: (row[14] as String?).flatMap { try? Draft(stored: $0) },
+            localExtension: (row[13] as String?).map { RawJSON(known: $0) },
+            place: .init(isPinned: row[7], sortTime: row[12], number: row[0]))
+    }
+
+    private func lastMessage(
+        _ number: Int64, _ seq: Seq, in id: ConversationID, epoch: Epoch, excluding types: Set<MessageType>
+    ) throws -> Message? {
         var newest: Message?
-        let sql =
-            "SELECT \(MessageColumns.list) FROM message WHERE conversation = ?1 AND seq = "
-            + "(SELECT lastSeq FROM conversation WHERE number = ?1)"
+        // Newest first, so that what is passed over is all that is looked at besides.
+        let sql = """
+            SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND seq \(types.isEmpty ? "=" : "<=") ?
+            ORDER BY seq DESC
+            """
         try db.cachedStatement(sql: sql).messages(in: id, epoch: epoch) {
             $0.add(number)
-        } take: {
-            newest = $0
+            $0.add(seq)
+        } take: { message in
+            if types.contains(message.type) { return true }
+            newest = message
             return false
         }
         return newest
     }
 
-    /// Unread messages of all conversations in the list.
-    package func totalUnread() throws -> Int64 {
-        try Int64.fetchOne(db, sql: "SELECT coalesce(sum(unread), 0) FROM conversation WHERE isRecent AND isMember")
-            ?? 0
+    /// What is unread in all conversations of the list, those that are still to come from the server too.
+    package func totals() throws -> UnreadTotals {
+        try knownTotals().adding(try remainingTotals() ?? UnreadTotals())
+    }
+
+    /// What is unread in the conversations of the list that this device knows.
+    func knownTotals() throws -> UnreadTotals {
+        var totals = UnreadTotals()
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT kind, isMuted, sum(unread), sum(mentions) FROM conversation
+                    WHERE isRecent AND isMember AND (unread > 0 OR mentions > 0) GROUP BY kind, isMuted
+                    """))
+        while let row = try rows.next() {
+            guard let kind = ConversationKind(rawValue: row[0]) else { continue }
+            totals.add(row[2], mentions: row[3], kind: kind, isMuted: row[1])
+        }
+        return totals
     }
 }
 

@@ -120,6 +120,56 @@ extension LocalStore {
                     ) WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("4") { db in
+            try db.execute(
+                sql: """
+                    -- What altered the counts last, and whether they are what the server would say now (0), or near (1).
+                    ALTER TABLE conversation ADD COLUMN touchedRev INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE conversation ADD COLUMN certainty INTEGER NOT NULL DEFAULT 1;
+                    -- The user's own change counter when what they set there was last heard of, and the commit when its
+                    -- name was.
+                    ALTER TABLE conversation ADD COLUMN ownRev INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE conversation ADD COLUMN memberRev INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE conversation ADD COLUMN moved INTEGER NOT NULL DEFAULT 0;
+                    -- Where it ended when it was taken out of the list, and when it was put in by hand.
+                    ALTER TABLE conversation ADD COLUMN removedSeq INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE conversation ADD COLUMN addedTime INTEGER;
+                    -- Up to where this device, should it be a new one, loads nothing by itself.
+                    ALTER TABLE conversation ADD COLUMN roamSeq INTEGER NOT NULL DEFAULT 0;
+                    -- Whether it was put in by hand without its last message, until the next one.
+                    ALTER TABLE conversation ADD COLUMN hidesLast INTEGER NOT NULL DEFAULT 0;
+                    -- When it was last active, as the server says, where its last message is not here.
+                    ALTER TABLE conversation ADD COLUMN recentTime INTEGER;
+                    -- How often the last message has been changed: the list shows it.
+                    ALTER TABLE conversation ADD COLUMN lastRev INTEGER NOT NULL DEFAULT 0;
+                    -- What the app keeps with the entry on this device alone.
+                    ALTER TABLE conversation ADD COLUMN extension TEXT;
+                    -- The newest place this device had before it heard that more was said without it.
+                    ALTER TABLE conversation ADD COLUMN missedAfter INTEGER;
+                    CREATE INDEX unreadCounts ON conversation (kind, isMuted, unread, mentions)
+                        WHERE isRecent AND isMember AND (unread > 0 OR mentions > 0);
+                    CREATE INDEX pendingReads ON conversation (number) WHERE pendingReadSeq IS NOT NULL;
+
+                    -- What the user set here and the server has not confirmed, one of a sort and conversation.
+                    CREATE TABLE pendingState (
+                        conversation TEXT NOT NULL, sort TEXT NOT NULL, body TEXT NOT NULL,
+                        PRIMARY KEY (conversation, sort)
+                    ) WITHOUT ROWID;
+                    """)
+        }
+        migrator.registerMigration("5") { db in
+            // What the other person of a direct conversation has read; whether one may write. An infinite time: for good.
+            try db.execute(
+                sql: """
+                    ALTER TABLE conversation ADD COLUMN peerReadSeq INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE conversation ADD COLUMN isFrozen INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE conversation ADD COLUMN mutedUntil REAL;
+                    """)
+        }
+        migrator.registerMigration("6") { db in
+            // The newest own change that was known when the read that is to be told was made; absent where it ends every mark.
+            try db.execute(sql: "ALTER TABLE conversation ADD COLUMN pendingReadRev INTEGER")
+        }
         return migrator
     }
 }

@@ -22,13 +22,18 @@ package final class LocalStore: Sendable {
     /// An element after transactions that changed something: many while nobody looks are one.
     let writes: AsyncStream<Void>
     private let written: AsyncStream<Void>.Continuation
+    /// What transactions do to the list of recents.
+    let recentsEvents: EventCenter<RecentsEvent>
+    /// Touched by the one connection that writes.
+    private let watchesRecents = Atomic<Bool>(false)
 
     /// Opens the store in a directory, or in memory without one.
     ///
     /// - Throws: `local-storage` when it can't be opened, somebody has it open, it is another user's, or a newer version
     ///   wrote it.
-    package init(directory: URL?, user: UserID) throws(ChatError) {
+    package init(directory: URL?, user: UserID, eventCapacity: Int = 1_000) throws(ChatError) {
         self.user = user
+        recentsEvents = EventCenter(capacity: eventCapacity) { .missed($0) }
         self.directory = directory
         files = LocalFiles(
             directory: directory?.appending(path: Self.filesName)
@@ -137,7 +142,12 @@ package final class LocalStore: Sendable {
     /// Changes in one transaction.
     ///
     /// A task that is cancelled meanwhile does not undo it: whoever waits for a transaction hears how it went.
+    ///
+    /// - Parameters:
+    ///   - scope: what it reads of the list of recents, if that is what it is about.
+    ///   - tellsRecents: whether events say what it did to the list.
     package func write<Answer: Sendable>(
+        reading scope: RecentsEvent.ReadScope? = nil, tellsRecents: Bool = true,
         _ body: @escaping @Sendable (LocalWriter) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let user = user
@@ -147,10 +157,18 @@ package final class LocalStore: Sendable {
                 var answer: Result<Answer, ChatError> = .failure(ClientCore.closed)
                 do {
                     try Self.checkOpen(db)
+                    var events: [RecentsEvent] = []
+                    let isWatched = self.recentsEvents.isObserved
+                    if isWatched, !self.watchesRecents.exchange(true, ordering: .relaxed) { try Self.watchRecents(db) }
                     try db.inTransaction(.immediate) {
-                        answer = .success(try body(LocalWriter(reader: LocalReader(db: db, user: user))))
+                        let reader = LocalReader(db: db, user: user)
+                        answer = .success(try body(LocalWriter(reader: reader)))
+                        if self.watchesRecents.load(ordering: .relaxed) {
+                            events = try Self.recentsEvents(reader, scope: scope)
+                        }
                         return .commit
                     }
+                    if tellsRecents { for event in events { self.recentsEvents.send(event) } }
                 } catch {
                     answer = .failure(self.failure(error))
                 }

@@ -10,7 +10,7 @@ import Synchronization
 /// end. It never shows messages on both sides of a gap without the gap between them.
 public final class Timeline: Sendable {
     /// One row of a timeline.
-    public enum Item: Sendable, Identifiable {
+    public enum Item: Equatable, Sendable, Identifiable {
         /// A message at its place; a recalled or deleted one has no content.
         case message(Message)
         /// A message of this device that is not on the server yet.
@@ -29,7 +29,7 @@ public final class Timeline: Sendable {
     }
 
     /// A message that is not on the server yet.
-    public struct Pending: Sendable, Identifiable {
+    public struct Pending: Equatable, Sendable, Identifiable {
         /// The id it keeps when it is sent.
         public let id: MessageID
         /// What it says.
@@ -62,6 +62,13 @@ public final class Timeline: Sendable {
         public var isAtNewest: Bool
         /// Whether older messages, or a gap, lie before the window.
         public var hasOlder: Bool
+        /// The newest place of a direct conversation that the other person has read, as far as the reader may know; 0 for
+        /// none, and in other kinds.
+        public var peerReadSeq: Int64
+        /// Whether only moderators, owners and administrators may write now.
+        public var isFrozen: Bool
+        /// For how long the reader may not write, which ends by itself (``Mute/holds(at:)``); absent where they may.
+        public var mute: Mute?
     }
 
     let conversation: Conversation

@@ -11,6 +11,7 @@ struct TimelineSnapshot: Sendable {
     private(set) var people = LocalPeople()
     private var isAtNewest = true
     private var hasOlder = false
+    private var standing = LocalStanding()
     /// What the window turned out to be: a point that was found is from then on a run of places.
     private(set) var window: TimelineWindow
     /// The places shown.
@@ -29,6 +30,7 @@ struct TimelineSnapshot: Sendable {
     ) throws {
         self.window = window
         pending = try reader.pending(in: id)
+        standing = try reader.standing(in: id)
         guard let local = try reader.localLog(of: id), case let log = local.state, let range = log.range else { return }
         if case .seeking(let point) = window, let place = try reader.place(point, in: local) {
             self.window = TimelineWindow(around: place, count: size, in: log)
@@ -49,7 +51,7 @@ struct TimelineSnapshot: Sendable {
         isAtNewest = shown.upperBound == range.upperBound
         hasOlder = shown.lowerBound > range.lowerBound
         if let read = try reader.readState(local.number), read.unread > 0 {
-            firstUnread = rows.first { $0.seq > read.readSeq && $0.sender != user && $0.countsUnread }?.id
+            firstUnread = rows.first { $0.seq > read.position && $0.sender != user && $0.countsUnread }?.id
         }
         guard !gaps.isEmpty else { return }
         let eye = visible?.upperBound ?? self.window.eye ?? shown.upperBound
@@ -99,7 +101,8 @@ struct TimelineSnapshot: Sendable {
             }
         }
         return Timeline.View(
-            items: items, people: people.profiles, firstUnread: firstUnread, isAtNewest: isAtNewest, hasOlder: hasOlder)
+            items: items, people: people.profiles, firstUnread: firstUnread, isAtNewest: isAtNewest, hasOlder: hasOlder,
+            peerReadSeq: standing.peerReadSeq, isFrozen: standing.isFrozen, mute: standing.mute)
     }
 
     private static func item(_ gap: SeqRange, _ loading: SeqRange?) -> Timeline.Item {

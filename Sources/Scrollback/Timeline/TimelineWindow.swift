@@ -21,7 +21,9 @@ enum TimelineWindow: Hashable, Sendable {
             return
         }
         let lower = log.lowerEnd(of: count / 2, through: place.newestOlder)
-        self = .places(lower...max(lower, log.upperEnd(of: count - count / 2, from: place.newestOlder + 1)), log.epoch)
+        let upper = max(lower, log.upperEnd(of: count - count / 2, from: place.newestOlder + 1))
+        // Whoever sees the newest message sees the next one too.
+        self = upper == log.head ? .newest(count: count) : .places(lower...upper, log.epoch)
     }
 
     /// The window that shows `count` more places on one side of `shown`, and never more than `most`: what falls out does so
@@ -40,9 +42,9 @@ enum TimelineWindow: Hashable, Sendable {
             lower = max(lower, log.lowerEnd(of: most, through: upper))
         }
         guard lower <= upper else { return .newest(count: count) }
-        // A window of nothing but what will never be seen still holds a place.
+        // Where there is less than the window was made for, what comes is to find room.
         return upper == log.head
-            ? .newest(count: max(1, log.places(in: lower...upper))) : .places(lower...upper, log.epoch)
+            ? .newest(count: max(most / 2, log.places(in: lower...upper))) : .places(lower...upper, log.epoch)
     }
 
     /// Where somebody looks who has not said what is on the screen.

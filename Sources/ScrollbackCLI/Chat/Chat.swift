@@ -31,16 +31,7 @@ struct Chat: AsyncParsableCommand {
             let chat = client.conversation(conversation.id)
             let subscription = chat.subscribe()
             let isJSON = connection.json
-            let states = Task {
-                for await state in client.connection {
-                    switch state {
-                    case .online: Output.error("— online —")
-                    case .waiting: Output.error("— the server can't be reached, trying again —")
-                    case .rejected(let error): Output.error("— \(error.message) —")
-                    case .idle, .connecting: break
-                    }
-                }
-            }
+            let states = client.reportConnection()
             let printing = Task {
                 var screen = ChatScreen(user: user)
                 for await view in chat.timeline(at: .latest, window: 50).views {

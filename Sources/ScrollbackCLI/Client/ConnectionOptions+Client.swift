@@ -14,6 +14,20 @@ extension ConnectionOptions {
 }
 
 extension ChatClient {
+    /// Says on standard error how the client stands with its server, until the task is cancelled or the client closed.
+    func reportConnection() -> Task<Void, Never> {
+        Task {
+            for await state in connection {
+                switch state {
+                case .online: Output.error("— online —")
+                case .waiting: Output.error("— the server can't be reached, trying again —")
+                case .rejected(let error): Output.error("— \(error.message) —")
+                case .idle, .connecting: break
+                }
+            }
+        }
+    }
+
     /// Connects, and waits until it is online.
     ///
     /// - Throws: `unreachable` when the first attempt finds no server; why the server rejects this client.

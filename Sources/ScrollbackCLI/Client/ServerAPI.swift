@@ -44,6 +44,43 @@ struct ServerAPI: Sendable {
         return try read(&reader)
     }
 
+    /// Writes what is held about a user to standard output as it comes.
+    ///
+    /// - Throws: `internal-error` where the answer was cut.
+    func writeEverything(about user: UserID) async throws(ChatError) {
+        var request = HTTPClientRequest(url: base + "/v1/users/\(Self.escape(user))/export")
+        request.headers.add(name: "Authorization", value: "Bearer \(token)")
+        // What came of a line that is not whole yet: a part may end within a character.
+        var rest: [UInt8] = []
+        var last = ""
+        do {
+            let response = try await Self.client.execute(request, timeout: .hours(1))
+            guard response.status == .ok else {
+                var reader = try JSONReader(Array(buffer: try await response.body.collect(upTo: 1 << 20)))
+                throw try ChatError(problem: &reader)
+            }
+            for try await part in response.body {
+                rest += part.readableBytesView
+                guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else { continue }
+                let lines = String(decoding: rest[...end], as: UTF8.self)
+                rest.removeSubrange(...end)
+                last = String(lines.split(separator: "\n").last ?? "")
+                Output.write(lines, to: STDOUT_FILENO)
+            }
+        } catch let error as ChatError {
+            throw error
+        } catch {
+            throw ChatError(.unreachable, "the server at \(address.absoluteString) can't be reached", cause: error)
+        }
+        guard last.hasPrefix(#"{"record":"end""#) else {
+            throw ChatError(.internalError, "the export was cut: run it again")
+        }
+    }
+
+    private var base: String {
+        address.absoluteString.hasSuffix("/") ? String(address.absoluteString.dropLast()) : address.absoluteString
+    }
+
     /// Sends a request whose answer says nothing.
     func perform(_ method: String, _ path: String, body: ((inout JSONWriter) -> Void)? = nil) async throws(ChatError) {
         _ = try await send(method, path, body)
@@ -52,8 +89,6 @@ struct ServerAPI: Sendable {
     private func send(
         _ method: String, _ path: String, _ members: ((inout JSONWriter) -> Void)?
     ) async throws(ChatError) -> [UInt8] {
-        let base =
-            address.absoluteString.hasSuffix("/") ? String(address.absoluteString.dropLast()) : address.absoluteString
         var request = HTTPClientRequest(url: base + path)
         request.method = HTTPMethod(rawValue: method)
         request.headers.add(name: "Authorization", value: "Bearer \(token)")

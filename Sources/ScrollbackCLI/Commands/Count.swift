@@ -82,6 +82,18 @@ struct Settings: AsyncParsableCommand {
     @Option(help: "Whether a recalled message is taken off unread counts: true or false.")
     var recallLowersUnread: Bool?
 
+    @Option(help: "How many days of what a device missed are replayed when it comes back.")
+    var replayDays: Int?
+
+    @Option(help: "Whether it is told who has read what: true or false.")
+    var readReceipts: Bool?
+
+    @Option(help: "Whether it is told who is there, of those who share it: true or false.")
+    var presence: Bool?
+
+    @Option(help: "Whether changes to a group are written into its log: true or false.")
+    var notices: Bool?
+
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
@@ -90,7 +102,8 @@ struct Settings: AsyncParsableCommand {
             let window = try number(countWindowDays, or: "none", "count-window-days")
             let isChange =
                 retention != nil || window != nil || allowsHistory != nil || allowsHistoryDelete != nil
-                || recallLowersUnread != nil
+                || recallLowersUnread != nil || replayDays != nil || readReceipts != nil || presence != nil
+                || notices != nil
             let api = try connection.adminAPI()
             let body: (inout JSONWriter) -> Void = { writer in
                 if let retention { writer.field("retentionDays", RawJSON(known: retention ?? #""forever""#)) }
@@ -98,6 +111,10 @@ struct Settings: AsyncParsableCommand {
                 writer.field("allowsHistory", allowsHistory)
                 writer.field("allowsHistoryDelete", allowsHistoryDelete)
                 writer.field("recallLowersUnread", recallLowersUnread)
+                writer.field("replayDays", replayDays)
+                writer.field("readReceipts", readReceipts)
+                writer.field("presence", presence)
+                writer.field("notices", notices)
             }
             let settings = try await api.object(isChange ? "PUT" : "GET", "/v1/settings", body: isChange ? body : nil) {
                 (reader) throws(ChatError) in try reader.raw()

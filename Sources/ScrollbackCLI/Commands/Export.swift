@@ -5,18 +5,37 @@ import ScrollbackWire
 
 struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write a conversation as JSONL that `scrollback import` takes, oldest first.")
+        abstract: "Write a conversation as JSONL that `scrollback import` takes, oldest first, or all about a user.",
+        discussion: """
+            With --user it writes everything that is held about somebody, a JSON object a line: their profile, memberships, \
+            messages, reactions, files with links, whom they blocked, what they reported. The last line counts the others.
+            """)
 
-    @OptionGroup var conversation: ConversationArgument
+    @Argument(
+        help: "The conversation: direct:alice/bob, group:swift, community:city/general, room:lobby.",
+        transform: { text in try checked { () throws(ChatError) in try ConversationID(text) } })
+    var conversation: ConversationID?
+
+    @Option(help: "All about this user, instead of a conversation.", transform: ScrollbackCLI.user)
+    var user: UserID?
+
     @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard (conversation == nil) != (user == nil) else {
+            throw ValidationError("name a conversation, or a user with --user")
+        }
+    }
 
     func run() async throws {
         try await reporting {
+            if let user { return try await connection.adminAPI().writeEverything(about: user) }
+            guard let conversation else { return }
             let api = try connection.adminAPI()
-            let channel = conversation.id.part ?? conversation.id.target
+            let channel = conversation.part ?? conversation.target
             var progress: Progress?
             var count = 0
-            try await api.everyPage(of: conversation.id, HistoryQuery(.earliest, limit: 100, sort: .oldestFirst)) {
+            try await api.everyPage(of: conversation, HistoryQuery(.earliest, limit: 100, sort: .oldestFirst)) {
                 page in
                 if progress == nil { progress = Progress("exporting", total: Int(page.state.head)) }
                 for message in page.messages where !message.isDeleted {

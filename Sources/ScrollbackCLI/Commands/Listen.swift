@@ -72,6 +72,16 @@ struct Listen: AsyncParsableCommand {
                 writer.field("event", "conversation")
                 writer.field("conversation", id)
                 writer.field("deleted", isDeleted)
+            case .invitation(let invitation):
+                writer.field("event", "invitation")
+                invitation.writeMembers(to: &writer)
+            case .invitationEnded(let id):
+                writer.field("event", "invitation")
+                writer.field("conversation", id)
+                writer.field("ended", true)
+            case .presence(let user, let presence):
+                writer.field("event", "presence")
+                presence.writeMembers(of: user, to: &writer)
             case .missed(let count):
                 writer.field("event", "missed")
                 writer.field("count", count)

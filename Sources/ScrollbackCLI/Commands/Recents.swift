@@ -1,84 +1,201 @@
 import ArgumentParser
 import Foundation
-import ScrollbackModel
+import Scrollback
 import ScrollbackWire
 
-struct Read: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Mark a conversation as read, up to its newest message.")
-
-    @OptionGroup var conversation: ConversationArgument
-
-    @Option(name: .customLong("as"), help: "Who has read.", transform: ScrollbackCLI.user)
-    var reader: UserID
-
-    @Option(help: "Up to this place (default: the newest).")
-    var seq: Int64?
-
-    @OptionGroup var connection: ConnectionOptions
-
-    func run() async throws {
-        try await reporting {
-            let api = try await connection.api(as: reader)
-            let head = try await api.object("GET", ServerAPI.path(conversation.id)) { (reader) throws(ChatError) in
-                try ConversationHead(from: &reader)
-            }
-            let place = seq ?? head.head
-            let summary = try await api.object("PUT", ServerAPI.path(conversation.id, "/read")) { writer in
-                writer.field("seq", place)
-                writer.field("epoch", head.state.epoch)
-            } read: { (reader) throws(ChatError) in
-                try ReadSummary(from: &reader)
-            }
-            if connection.json {
-                Output.json { summary.writeMembers(to: &$0) }
-            } else {
-                Output.line("read to \(summary.readSeq), \(summary.unread) unread, \(summary.mentions) mentions")
-            }
-        }
-    }
-}
-
 struct Recents: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List recent conversations with their unread counts.")
+    static let configuration = CommandConfiguration(
+        abstract: "List recent conversations with their unread counts.",
+        discussion: """
+            Pinned conversations come first, then the newest. The last line is what is unread in all of them, whatever is \
+            listed. With --watch the list is kept current by the SDK until it is interrupted, and drawn again whenever it \
+            changed. With --json each conversation is an object, and {"totals": …} the last; with --watch each object is \
+            the whole list.
+
+            Against the demo community of `make run`:
+              scrollback recents --as alice --limit 5
+              scrollback recents --as alice --kind direct --unread
+              scrollback recents --as mei --watch --store ./mei
+            """)
 
     @Option(name: .customLong("as"), help: "Whose.", transform: ScrollbackCLI.user)
     var user: UserID
 
-    @Option(help: "Only this kind: direct, group, community or system.")
-    var kind: String?
+    @Option(help: "Only this kind: direct, group, community or system.", transform: listedKind)
+    var kind: ConversationKind?
+
+    @Flag var muting: Muting?
+
+    @Flag(help: "Only those with something to read, or marked as unread.")
+    var unread = false
 
     @Option(help: "How many, 1...100.")
     var limit = 20
 
+    @Flag(help: "Keep the list current, by the SDK.")
+    var watch = false
+
+    @Option(help: "A directory for the client's store, which lasts between calls; goes with --watch.")
+    var store: String?
+
+    @Option(help: "Stop after the list was shown so often; goes with --watch.")
+    var count: Int?
+
     @OptionGroup var connection: ConnectionOptions
 
+    enum Muting: EnumerableFlag {
+        case muted, notMuted
+
+        static func help(for value: Muting) -> ArgumentHelp? {
+            value == .muted ? "Only muted ones." : "Only those that are not muted."
+        }
+    }
+
+    func validate() throws {
+        guard (1...100).contains(limit) else { throw ValidationError("--limit must be in 1...100") }
+        if !watch, store != nil || count != nil {
+            throw ValidationError("--store and --count go with --watch")
+        }
+        if let count, count < 1 { throw ValidationError("--count must be 1 or above") }
+    }
+
     func run() async throws {
-        try await reporting {
-            var path = "/v1/conversations?limit=\(limit)"
-            if let kind { path += "&kind=\(ServerAPI.escape(kind))" }
-            let heads = try await connection.api(as: user).object("GET", path) { (reader) throws(ChatError) in
-                var heads: [ConversationHead] = []
-                try reader.object { (name, value) throws(ChatError) in
-                    guard name == "conversations" else { return try value.skip() }
+        try await reporting { if watch { try await follow() } else { try await list() } }
+    }
+
+    // MARK: Once, from the server
+
+    private func list() async throws {
+        var path = "/v1/conversations?limit=\(limit)&include=totals"
+        if let kind { path += "&kind=\(kind.rawValue)" }
+        if let muting { path += "&muted=\(muting == .muted)" }
+        if unread { path += "&unread=true" }
+        var heads: [ConversationHead] = []
+        var totals = UnreadTotals()
+        try await connection.api(as: user).object("GET", path) { (reader) throws(ChatError) in
+            try reader.object { (name, value) throws(ChatError) in
+                switch name {
+                case "conversations":
                     heads = try value.list("conversations", limit: 100) { (head) throws(ChatError) in
                         try ConversationHead(from: &head)
                     }
-                }
-                return heads
-            }
-            for head in heads {
-                if connection.json {
-                    var writer = JSONWriter()
-                    head.write(to: &writer)
-                    Output.line(writer.text)
-                } else {
-                    let unread = head.unread > 0 ? "\(head.unread) unread" : ""
-                    let mentions = head.mentions > 0 ? "@\(head.mentions)" : ""
-                    let last = head.lastMessage.map { "\($0.sender): \($0.words)" } ?? ""
-                    let marks = [unread, mentions].filter { !$0.isEmpty }.joined(separator: " ")
-                    Output.line("\(head.conversation)  \(marks)  \(last.replacing("\n", with: " ").prefix(100))")
+                case "totals": totals = try UnreadTotals(from: &value)
+                default: try value.skip()
                 }
             }
         }
+        for head in heads {
+            if connection.json {
+                var writer = JSONWriter()
+                head.write(to: &writer)
+                Output.line(writer.text)
+            } else {
+                Output.line(Entry(head).line)
+            }
+        }
+        if connection.json {
+            Output.json { writer in
+                writer.key("totals")
+                totals.write(to: &writer)
+            }
+        } else {
+            Output.line(totals.words)
+        }
     }
+
+    // MARK: Again and again, from the device
+
+    private func follow() async throws {
+        let client = try await connection.client(for: user, store: store)
+        // What an earlier call kept can be shown without a server.
+        if store == nil { try await client.connected() } else { client.connect() }
+        let states = client.reportConnection()
+        defer { states.cancel() }
+        let filter = RecentsFilter(
+            kinds: kind.map { [$0] }, isMuted: muting.map { $0 == .muted }, isUnread: unread)
+        var left = count
+        for await view in client.recents.views(limit: limit, matching: filter) {
+            if connection.json { Output.json { view.writeMembers(to: &$0) } } else { draw(view) }
+            left = left.map { $0 - 1 }
+            if left == 0 { break }
+        }
+        await client.close()
+    }
+
+    private func draw(_ view: Scrollback.Recents.View) {
+        // A terminal begins anew at its top; elsewhere an empty line ends what was drawn before.
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        if isTerminal { Output.write("\u{1B}[H\u{1B}[2J", to: STDOUT_FILENO) }
+        for recent in view.conversations { Output.line(Entry(recent).line) }
+        Output.line(view.totals.words + (isTerminal ? "" : "\n"))
+    }
+}
+
+/// An entry of the list, for a line of text.
+private struct Entry {
+    var id: ConversationID
+    var unread: Int64
+    var mentions: Int64
+    var isMarkedUnread: Bool
+    var isMuted: Bool
+    var isPinned: Bool
+    var lastMessage: Message?
+
+    init(_ head: ConversationHead) {
+        (id, unread, mentions, lastMessage) = (head.conversation, head.unread, head.mentions, head.lastMessage)
+        (isMarkedUnread, isMuted, isPinned) = (head.isMarkedUnread, head.isMuted, head.isPinned)
+    }
+
+    init(_ recent: RecentConversation) {
+        (id, unread, mentions, lastMessage) = (recent.id, recent.unread, recent.mentions, recent.lastMessage)
+        (isMarkedUnread, isMuted, isPinned) = (recent.isMarkedUnread, recent.isMuted, recent.isPinned)
+    }
+
+    var line: String {
+        var marks: [String] = []
+        if isPinned { marks.append("pinned") }
+        if isMuted { marks.append("muted") }
+        if unread > 0 { marks.append("\(unread) unread") } else if isMarkedUnread { marks.append("marked unread") }
+        if mentions > 0 { marks.append("@\(mentions)") }
+        let last = lastMessage.map { "\($0.sender): \($0.words)" } ?? ""
+        return "\(id)  \(marks.joined(separator: " "))  \(last.replacing("\n", with: " ").prefix(100))"
+    }
+}
+
+extension UnreadTotals {
+    /// What is unread in all, for a line of text.
+    fileprivate var words: String {
+        let muted = unread(muted: true)
+        return "in all: \(unread) unread\(muted > 0 ? ", \(muted) of them muted" : ""), \(mentions) mentions"
+    }
+}
+
+extension Scrollback.Recents.View {
+    fileprivate func writeMembers(to writer: inout JSONWriter) {
+        writer.key("conversations")
+        writer.array(conversations) { writer, recent in
+            writer.object { writer in
+                writer.field("conversation", recent.id)
+                writer.field("name", recent.name)
+                writer.field("unread", recent.unread)
+                writer.field("mentions", recent.mentions)
+                writer.field("muted", recent.isMuted)
+                writer.field("pinned", recent.isPinned)
+                writer.field("markedUnread", recent.isMarkedUnread)
+                guard let message = recent.lastMessage else { return }
+                writer.key("lastMessage")
+                writer.object { message.writeMembers(to: &$0) }
+            }
+        }
+        writer.key("totals")
+        totals.write(to: &writer)
+    }
+}
+
+/// Reads a kind that has a list of recents from an argument.
+func listedKind(_ text: String) throws -> ConversationKind {
+    guard let kind = ConversationKind(rawValue: text), kind.traits.hasRecents else {
+        throw ValidationError("the kind must be direct, group, community or system")
+    }
+    return kind
 }

@@ -1,0 +1,129 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+
+/// Telling the server what the user set here: one change of a conversation at a time, reads before anything else, so that
+/// each knows of what came before it.
+extension Driver {
+    /// Tells the server what it has not confirmed.
+    func sendStates() async {
+        guard connection != nil else { return }
+        do {
+            let syncsReads = core.syncsReadState
+            let (reads, states) = try await core.store.read { reader in
+                (syncsReads ? try reader.pendingReads() : [], try reader.pendingStates(withReads: syncsReads))
+            }
+            let marks = reads.filter { statesInFlight.insert($0.conversation).inserted }
+            if let mark = marks.first, marks.count == 1 {
+                let change = StateChange.read(seq: mark.place.seq, epoch: mark.place.epoch, userRev: mark.userRev)
+                send(.state(mark.conversation, change), .read(mark.conversation))
+            } else {
+                for first in stride(from: 0, to: marks.count, by: ReadMark.maximum) {
+                    let batch = Array(marks[first..<min(first + ReadMark.maximum, marks.count)])
+                    send(.readMany(batch), .reads(batch.map(\.conversation)))
+                }
+            }
+            for state in states where statesInFlight.insert(state.conversation).inserted {
+                send(.state(state.conversation, state.change), .state(state))
+            }
+        } catch {
+            await failed(error)
+        }
+    }
+
+    func readAnswered(_ id: ConversationID, _ result: Result<[UInt8], ChatError>) async {
+        let answer = result.flatMap { body in summary(body) }
+        await readsAnswered([id], .success([ReadAnswer(conversation: id, result: answer)]))
+    }
+
+    func readsAnswered(_ ids: [ConversationID], _ result: Result<[ReadAnswer], ChatError>) async {
+        statesInFlight.subtract(ids)
+        let answers: [ReadAnswer]
+        switch result {
+        case .success(let all): answers = all
+        case .failure(let error): answers = ids.map { ReadAnswer(conversation: $0, result: .failure(error)) }
+        }
+        do {
+            let unknown = try await core.store.write { writer in
+                try answers.filter { answer in
+                    switch answer.result {
+                    case .success(let summary): return try writer.apply(summary, in: answer.conversation)
+                    // It is told again in a while, or with the next connection.
+                    case .failure(let error) where error.isTemporary: return false
+                    case .failure:
+                        try writer.dropPendingRead(answer.conversation)
+                        return true
+                    }
+                }.map(\.conversation)
+            }
+            core.changes.changed(Set(answers.map(\.conversation)))
+            for case .failure(let error) in answers.map(\.result) { retryStates(after: error) }
+            learn(unknown)
+            if answers.contains(where: { (try? $0.result.get()) != nil }) { await sendStates() }
+        } catch {
+            await failed(error)
+        }
+    }
+
+    func stateAnswered(_ state: PendingState, _ result: Result<[UInt8], ChatError>) async {
+        let id = state.conversation
+        statesInFlight.remove(id)
+        do {
+            switch result.flatMap({ summary($0) }) {
+            case .success(let summary):
+                let isUnknown = try await core.store.write { writer in
+                    try writer.settle(state)
+                    return try writer.apply(summary, in: id)
+                }
+                if isUnknown { learn([id]) }
+            case .failure(let error) where error.isTemporary: return retryStates(after: error)
+            case .failure:
+                // What the server has is what holds.
+                try await core.store.write { try $0.settle(state) }
+                learn([id])
+            }
+            core.changes.changed([id])
+            await sendStates()
+        } catch {
+            await failed(error)
+        }
+    }
+
+    /// What a server that stays connected could not take for now, its disk being full or its line long, is told again in a while.
+    private func retryStates(after error: ChatError) {
+        guard error.isTemporary, connection != nil, statesRetryAt == nil else { return }
+        // Spread, so that everybody's do not come at once.
+        let wait = (error.retryAfter ?? 5) * Double.random(in: 0.5...1.5, using: &generator)
+        statesRetryAt = now + wait
+        wake(at: now + wait)
+    }
+
+    func tickStates() async {
+        guard let date = statesRetryAt, date <= now else { return }
+        statesRetryAt = nil
+        await sendStates()
+    }
+
+    /// What was set on another device, or here and heard of again.
+    func stateChanged(_ reads: [(conversation: ConversationID, summary: ReadSummary)]) async throws(ChatError) {
+        let ids = reads.map(\.conversation)
+        let scope: RecentsEvent.ReadScope? = ids.count == 1 ? .one(ids[0]) : .many(ids)
+        let isRead = try await core.store.read { reader in
+            try reads.contains { try reader.isRead(by: $0.summary, in: $0.conversation) }
+        }
+        let unknown = try await core.store.write(reading: isRead ? scope : nil) { writer in
+            try reads.filter { try writer.apply($0.summary, in: $0.conversation) }.map(\.conversation)
+        }
+        core.changes.changed(Set(ids))
+        learn(unknown)
+        for read in reads { core.events.send(.read(read.conversation, core.user, read.summary.readSeq)) }
+    }
+
+    private func summary(_ body: [UInt8]) -> Result<ReadSummary, ChatError> {
+        Result { () throws(ChatError) in
+            var reader = try JSONReader(body)
+            return try ReadSummary(from: &reader)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import Logging
+import ScrollbackModel
+import ScrollbackWire
+
+/// Who is there, of those somebody wants to hear of.
+extension Driver {
+    func watch(_ users: Set<UserID>, isOn: Bool) {
+        var changed: [UserID] = []
+        for user in users.sorted() {
+            let count = (watched[user] ?? 0) + (isOn ? 1 : -1)
+            if isOn ? count == 1 : count == 0 { changed.append(user) }
+            watched[user] = count > 0 ? count : nil
+        }
+        guard !changed.isEmpty else { return }
+        if isOn {
+            askWhoIsThere(changed)
+        } else {
+            core.presence.set((core.presence.current ?? [:]).filter { watched[$0.key] != nil })
+            for users in changed.chunks(of: ClientRequest.maximumUsers) {
+                send(.people(.presence(users, isOn: false)), .nothing)
+            }
+        }
+    }
+
+    /// Asks to hear of people: of all that are watched once there is a connection.
+    func askWhoIsThere(_ users: [UserID]) {
+        for users in users.chunks(of: ClientRequest.maximumUsers) {
+            send(.people(.presence(users, isOn: true)), .presence)
+        }
+    }
+
+    func presenceAnswered(_ result: Result<[UInt8], ChatError>) {
+        do {
+            var reader = try JSONReader(try result.get())
+            heard(try PresenceList(from: &reader).people)
+        } catch {
+            core.logger.info("nothing is heard of who is there", metadata: ["code": "\(error.code)"])
+        }
+    }
+
+    func heard(_ people: [(user: UserID, presence: Presence)]) {
+        var known = core.presence.current ?? [:]
+        for person in people where watched[person.user] != nil { known[person.user] = person.presence }
+        core.presence.set(known)
+    }
+}
+
+extension [UserID] {
+    fileprivate func chunks(of size: Int) -> [[UserID]] {
+        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
+    }
+}

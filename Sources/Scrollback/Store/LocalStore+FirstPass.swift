@@ -1,0 +1,110 @@
+import GRDB
+package import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+
+/// A new device hears of the top of the list first, and of the rest window by window: what it shows until then.
+extension LocalReader {
+    /// What is unread in conversations that a new device has yet to hear of; nothing once it knows them all.
+    func remainingTotals() throws -> UnreadTotals? {
+        guard let text = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'totals'") else { return nil }
+        var reader = JSONReader(text)
+        return try UnreadTotals(from: &reader)
+    }
+
+    /// The place below a conversation's newest messages, where some of them are not here.
+    ///
+    /// - Parameter count: how many of the newest, without those that new devices are not to load.
+    package func placeBeforeMissing(among count: Int, of id: ConversationID) throws -> Seq? {
+        guard let local = try localLog(of: id) else { return nil }
+        let log = local.state
+        let roamSeq = try Seq.fetchOne(
+            db.cachedStatement(sql: "SELECT roamSeq FROM conversation WHERE number = ?"), arguments: [local.number])
+        let place = max(log.firstSeq - 1, roamSeq ?? 0, log.head - Seq(count))
+        return place < log.head && log.gaps.intersects(place + 1...log.head) ? place : nil
+    }
+
+    /// Up to when everything was marked as read, of a kind or in all, while the device did not know the whole list.
+    fileprivate func readAllTime(of kind: ConversationKind) throws -> Timetoken? {
+        try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT max(CAST(value AS INTEGER)) FROM meta WHERE key IN (?, ?)"),
+            arguments: [Self.readAllKey(of: nil), Self.readAllKey(of: kind)]
+        ).map { Timetoken(rawValue: UInt64(bitPattern: $0)) }
+    }
+
+    fileprivate static func readAllKey(of kind: ConversationKind?) -> String {
+        "readAll:\(kind?.rawValue ?? "")"
+    }
+}
+
+extension LocalWriter {
+    /// Stores a window of heads, and keeps what is unread in conversations that no window has brought yet.
+    ///
+    /// - Parameter totals: what the server says is unread in all, with the first window.
+    package func store(
+        _ heads: [ConversationHead], totals: UnreadTotals?, endsPass: Bool
+    ) throws -> [LogOutcome] {
+        let isNew = try !reader.isSettled()
+        let unknown = isNew ? try heads.filter { try reader.log(of: $0.conversation) == nil } : []
+        let outcomes = try apply(heads.map { .head($0) })
+        guard isNew else { return outcomes }
+        if let totals {
+            try keep(totals.adding(reader.knownTotals(), times: -1))
+        } else if let remaining = try reader.remainingTotals() {
+            let brought = try unknown.reduce(into: UnreadTotals()) { sum, head in
+                guard let entry = try reader.recent(head.conversation), head.isMember else { return }
+                sum.add(entry.unread, mentions: entry.mentions, kind: entry.id.kind, isMuted: entry.isMuted)
+            }
+            try keep(remaining.adding(brought, times: -1))
+        }
+        for head in unknown where head.unread > 0 || head.mentions > 0 || head.isMarkedUnread {
+            if let time = try reader.readAllTime(of: head.conversation.kind), head.recentTime ?? time <= time {
+                _ = try markRead(head.conversation, upTo: nil)
+            }
+        }
+        if endsPass {
+            let marks = LocalReader.readAllKey(of: nil)
+            try db.execute(sql: "DELETE FROM meta WHERE key = 'totals' OR key GLOB '\(marks)*'")
+        }
+        return outcomes
+    }
+
+    /// Marks every conversation as read, or every one of a kind.
+    ///
+    /// - Parameter time: now; what a new device has yet to hear of is read up to there once it comes.
+    package func markAllRead(of kind: ConversationKind?, at time: Timetoken) throws {
+        for id in try reader.unreadConversations(of: kind) { _ = try markRead(id, upTo: nil) }
+        guard try !reader.isSettled() else { return }
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+            arguments: [LocalReader.readAllKey(of: kind), String(Int64(bitPattern: time.rawValue))])
+        if var remaining = try reader.remainingTotals() {
+            remaining.read(kind)
+            try keep(remaining)
+        }
+    }
+
+    private func keep(_ remaining: UnreadTotals) throws {
+        var writer = JSONWriter()
+        remaining.positive.write(to: &writer)
+        try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('totals', ?)", arguments: [writer.text])
+    }
+}
+
+extension UnreadTotals {
+    /// Nothing is unread any more, of one kind or at all; mentions are not known by kind, and stay.
+    fileprivate mutating func read(_ kind: ConversationKind?) {
+        guard let kind else { return self = UnreadTotals() }
+        notifying[kind] = nil
+        muted[kind] = nil
+    }
+
+    /// Without what fell below zero, as messages are read while their windows are on their way.
+    fileprivate var positive: UnreadTotals {
+        var totals = self
+        totals.notifying = notifying.filter { $0.value > 0 }
+        totals.muted = muted.filter { $0.value > 0 }
+        totals.mentions = max(0, mentions)
+        return totals
+    }
+}

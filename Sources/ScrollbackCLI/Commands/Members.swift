@@ -1,0 +1,141 @@
+import ArgumentParser
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+struct Members: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List a conversation's members, or put somebody in or out.",
+        discussion: """
+            Against the demo community of `make run`:
+              scrollback members group:albatross --as alice
+              scrollback members group:albatross --as alice --add mei --role moderator
+              scrollback members group:albatross --as alice --remove mei
+            """)
+
+    @OptionGroup var conversation: ConversationArgument
+
+    @Option(name: .customLong("as"), help: "Who asks.", transform: ScrollbackCLI.user)
+    var user: UserID
+
+    @Option(help: "Put somebody in; who is a member already gets the role.", transform: ScrollbackCLI.user)
+    var add: UserID?
+
+    @Option(help: "Put somebody out.", transform: ScrollbackCLI.user)
+    var remove: UserID?
+
+    @Option(
+        help: "With --add, as what: member, moderator or owner.",
+        transform: { text in
+            guard let role = Role(rawValue: text) else {
+                throw ValidationError("--role must be one of \(Role.allCases.map(\.rawValue).joined(separator: ", "))")
+            }
+            return role
+        })
+    var role: Role?
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard add == nil || remove == nil else { throw ValidationError("give either --add or --remove") }
+        guard role == nil || add != nil else { throw ValidationError("--role goes with --add") }
+    }
+
+    func run() async throws {
+        try await reporting {
+            let api = try await connection.api(as: user)
+            if let add {
+                try await api.perform("PUT", path(of: add)) { $0.field("role", role?.rawValue) }
+                show(add, "is a member")
+            } else if let remove {
+                try await api.perform("DELETE", path(of: remove))
+                show(remove, "is no member any more")
+            } else {
+                try await list(api)
+            }
+        }
+    }
+
+    private func path(of user: UserID) -> String {
+        ServerAPI.path(conversation.id, "/members/\(ServerAPI.escape(user))")
+    }
+
+    private func show(_ user: UserID, _ words: String) {
+        guard connection.json else { return Output.line("\(user) \(words) of \(conversation.id)") }
+        Output.json { writer in
+            writer.field("conversation", conversation.id)
+            writer.field("user", user)
+            writer.field("member", user == add)
+            writer.field("role", role?.rawValue)
+        }
+    }
+
+    private func list(_ api: ServerAPI) async throws {
+        var after: UserID?
+        repeat {
+            let cursor = after.map { "&cursor=\(ServerAPI.escape($0))" } ?? ""
+            let page = try await api.object("GET", ServerAPI.path(conversation.id, "/members?limit=100\(cursor)")) {
+                (reader) throws(ChatError) in try MemberList(from: &reader)
+            }
+            for member in page.members {
+                if connection.json {
+                    var writer = JSONWriter()
+                    member.write(to: &writer)
+                    Output.line(writer.text)
+                } else {
+                    let mute =
+                        switch member.mute {
+                        case .until(let date): ", muted until \(date.iso8601)"
+                        case .forever: ", muted"
+                        case nil: ""
+                        }
+                    Output.line("\(member.id)  \(member.role.rawValue)\(mute)")
+                }
+            }
+            after = page.cursor
+        } while after != nil
+    }
+}
+
+struct Receipts: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "List who has read a message.",
+        discussion: """
+            Its sender, and whoever could not see it, are left out. Against the demo community of `make run`:
+              scrollback receipts group:albatross seq:61 --as bob
+            """)
+
+    @OptionGroup var conversation: ConversationArgument
+    @OptionGroup var message: MessageArgument
+
+    @Option(name: .customLong("as"), help: "Who asks.", transform: ScrollbackCLI.user)
+    var user: UserID
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        try await reporting {
+            let api = try await connection.api(as: user)
+            let id = try await message.id(in: conversation.id, api)
+            var after: UserID?
+            repeat {
+                let cursor = after.map { "&cursor=\(ServerAPI.escape($0))" } ?? ""
+                let path = ServerAPI.path(conversation.id, "/messages/\(id)/readers?limit=100\(cursor)")
+                let page = try await api.object("GET", path) { (reader) throws(ChatError) in
+                    try ReaderList(from: &reader)
+                }
+                for reader in page.readers {
+                    if connection.json {
+                        Output.json { writer in
+                            writer.field("user", reader.id)
+                            writer.field("readSeq", reader.readSeq)
+                        }
+                    } else {
+                        Output.line("\(reader.id)  read to \(reader.readSeq)")
+                    }
+                }
+                after = page.cursor
+            } while after != nil
+        }
+    }
+}

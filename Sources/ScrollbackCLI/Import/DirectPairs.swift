@@ -1,0 +1,60 @@
+import Foundation
+import ScrollbackModel
+
+/// The direct conversations in a log of sessions: the channels between the same two people are one, in order of time.
+///
+/// A channel is such a session when it has exactly two senders. Where lines lie is held and not what they say: the file is
+/// read twice.
+struct DirectPairs {
+    /// One line of the file.
+    struct Line {
+        var place: Range<Data.Index>
+        var number: Int
+        var time: Date
+    }
+
+    /// By their absolute names, each with its lines, oldest first; those of the same time as they are in the file.
+    private(set) var conversations: [(id: ConversationID, lines: [Line])] = []
+    private(set) var channelsLeftOut = 0
+    private(set) var messagesLeftOut = 0
+    private(set) var bytesLeftOut = 0
+
+    private struct Channel {
+        /// At most three: more make no difference.
+        var senders: Set<UserID> = []
+        var lines: [Line] = []
+
+        mutating func add(_ line: Line, by sender: UserID) {
+            if senders.count < 3 { senders.insert(sender) }
+            lines.append(line)
+        }
+    }
+
+    init(of data: Data, onlyChannel: String?) throws(ChatError) {
+        var channels: [Identifier: Channel] = [:]
+        var number = 0
+        for bytes in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            if bytes.isEmpty { continue }
+            let line = try ImportLine(bytes, number: number)
+            if let onlyChannel, line.channel != onlyChannel { continue }
+            let name = try line.requiredChannel(line: number)
+            let place = Line(place: bytes.startIndex..<bytes.endIndex, number: number, time: line.time)
+            channels[name, default: Channel()].add(place, by: line.sender)
+        }
+        var pairs: [ConversationID: [Line]] = [:]
+        for channel in channels.values {
+            let senders = channel.senders.sorted()
+            if senders.count == 2 {
+                pairs[.direct(between: senders[0], and: senders[1]), default: []] += channel.lines
+            } else {
+                channelsLeftOut += 1
+                messagesLeftOut += channel.lines.count
+                bytesLeftOut += channel.lines.reduce(0) { $0 + $1.place.count + 1 }
+            }
+        }
+        conversations = pairs.sorted { $0.key < $1.key }.map { pair in
+            (pair.key, pair.value.sorted { ($0.time, $0.number) < ($1.time, $1.number) })
+        }
+    }
+}

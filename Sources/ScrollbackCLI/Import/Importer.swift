@@ -1,0 +1,171 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+/// Reads a log line by line, and hands each conversation's messages over in batches, in order.
+struct Importer {
+    let kind: Import.Kind
+    let community: Identifier
+    let onlyChannel: String?
+    var progress: Progress
+
+    private(set) var imported = 0
+    private(set) var skipped = 0
+    private(set) var conversations: Set<ConversationID> = []
+    /// What of the file is no direct conversation; of another kind everything is.
+    private(set) var leftOut: (channels: Int, messages: Int)?
+
+    private let door: ImportDoor
+    private var batches: [ConversationID: [ImportLine]] = [:]
+    private var linesHeld = 0
+    private var bytesRead = 0
+
+    private static let batchSize = 500
+    /// How many conversations are written to at once: each waits for the server's disk, and one sync serves all who wait.
+    private static let conversationsAtOnce = 8
+    /// How many lines of direct conversations are held before they are handed over.
+    private static let mostLinesHeld = 5_000
+
+    init(
+        api: ServerAPI, kind: Import.Kind, community: Identifier, onlyChannel: String?, countsUnread: Bool,
+        progress: Progress
+    ) {
+        door = ImportDoor(api: api, countsUnread: countsUnread)
+        self.kind = kind
+        self.community = community
+        self.onlyChannel = onlyChannel
+        self.progress = progress
+    }
+
+    mutating func run(_ data: Data) async throws(ChatError) {
+        let community = self.community
+        switch kind {
+        case .direct: try await importPairs(of: data)
+        case .group: try await importChannels(of: data) { .group($0) }
+        case .room: try await importChannels(of: data) { .room($0) }
+        case .community:
+            try await door.create(.community(community), name: community.text)
+            try await importChannels(of: data) { .community(community, channel: $0) }
+        }
+        try await flushAll()
+        progress.finish(bytesRead, "\(imported) messages")
+    }
+
+    /// Each channel is a conversation, whose lines follow each other in the file.
+    private mutating func importChannels(
+        of data: Data, as conversation: (Identifier) -> ConversationID
+    ) async throws(ChatError) {
+        var number = 0
+        for line in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            // The last line may have no newline.
+            bytesRead = min(bytesRead + line.count + 1, data.count)
+            if line.isEmpty { continue }
+            let read = try ImportLine(line, number: number)
+            if let onlyChannel, read.channel != onlyChannel { continue }
+            try await hold(read, for: conversation(try read.requiredChannel(line: number)))
+        }
+    }
+
+    private mutating func importPairs(of data: Data) async throws(ChatError) {
+        let pairs = try DirectPairs(of: data, onlyChannel: onlyChannel)
+        leftOut = (pairs.channelsLeftOut, pairs.messagesLeftOut)
+        bytesRead = pairs.bytesLeftOut
+        for (id, lines) in pairs.conversations {
+            for line in lines {
+                bytesRead = min(bytesRead + line.place.count + 1, data.count)
+                try await hold(try ImportLine(data[line.place], number: line.number), for: id)
+            }
+            if linesHeld >= Self.mostLinesHeld { try await flushAll() }
+        }
+    }
+
+    // MARK: Handing over
+
+    private mutating func hold(_ line: ImportLine, for id: ConversationID) async throws(ChatError) {
+        batches[id, default: []].append(line)
+        linesHeld += 1
+        guard let batch = batches[id], batch.count == Self.batchSize else { return }
+        let isNew = conversations.insert(id).inserted
+        batches[id] = nil
+        linesHeld -= batch.count
+        note(try await door.put(batch, into: id, isNew: isNew))
+    }
+
+    private mutating func note(_ report: ImportDoor.Report) {
+        imported += report.imported
+        skipped += report.skipped
+        progress.show(bytesRead, "\(imported) messages")
+    }
+
+    /// Hands over what is held of all conversations, some at a time.
+    private mutating func flushAll() async throws(ChatError) {
+        var rest = batches.sorted { $0.key < $1.key }[...]
+        let isNew = rest.map { conversations.insert($0.key).inserted }
+        batches = [:]
+        linesHeld = 0
+        let door = self.door
+        var news = isNew[...]
+        let failure = await withTaskGroup(of: Result<ImportDoor.Report, ChatError>.self) { group -> ChatError? in
+            func addNext() {
+                guard let (id, batch) = rest.popFirst(), let isNew = news.popFirst() else { return }
+                group.addTask {
+                    do throws(ChatError) {
+                        return .success(try await door.put(batch, into: id, isNew: isNew))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            for _ in 0..<Self.conversationsAtOnce { addNext() }
+            var failure: ChatError?
+            for await result in group {
+                switch result {
+                case .success(let report): note(report)
+                case .failure(let error): failure = failure ?? error
+                }
+                if failure == nil { addNext() }
+            }
+            return failure
+        }
+        if let failure { throw failure }
+    }
+}
+
+/// Where batches are handed over.
+struct ImportDoor: Sendable {
+    let api: ServerAPI
+    let countsUnread: Bool
+
+    struct Report: Sendable {
+        var imported = 0
+        var skipped = 0
+    }
+
+    /// - Parameter isNew: whether it is the first batch of the conversation, which may have to be made.
+    func put(_ batch: [ImportLine], into id: ConversationID, isNew: Bool) async throws(ChatError) -> Report {
+        // What comes into being with its first message has no name but those of its two.
+        if isNew, !id.kind.traits.isImplicit { try await create(id, name: (id.part ?? id.target).text) }
+        let entries = batch.map { ($0, $0.messageID(in: id)) }
+        let countsUnread = self.countsUnread
+        return try await api.object("POST", ServerAPI.path(id, "/import")) { writer in
+            if countsUnread { writer.field("countsUnread", true) }
+            writer.key("messages")
+            writer.array(entries) { writer, entry in entry.0.write(to: &writer, id: entry.1) }
+        } read: { (reader) throws(ChatError) in
+            var report = Report()
+            try reader.object { (name, value) throws(ChatError) in
+                switch name {
+                case "imported": report.imported = Int(try value.integer())
+                case "skipped": report.skipped = Int(try value.integer())
+                default: try value.skip()
+                }
+            }
+            return report
+        }
+    }
+
+    func create(_ id: ConversationID, name: String) async throws(ChatError) {
+        try await api.perform("PUT", ServerAPI.path(id)) { $0.field("name", name) }
+    }
+}

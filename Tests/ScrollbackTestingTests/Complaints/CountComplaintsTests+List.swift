@@ -1,0 +1,216 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import Testing
+
+extension CountComplaintsTests {
+    // MARK: Totals
+
+    /// The server and the devices come to the same sums, by kind and muted or not, and their lists add up to them.
+    func expectTotals(
+        _ wanted: [ConversationKind: Int64], muted: Int64 = 0, on devices: [ChatClient], _ world: ChatWorld,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let sum = wanted.values.reduce(0, +)
+        func isRight(_ totals: UnreadTotals) -> Bool {
+            totals.unread == sum && totals.unread(muted: true) == muted && totals.unread(muted: false) == sum - muted
+                && ConversationKind.allCases.allSatisfy { totals.unread(of: $0) == wanted[$0] ?? 0 }
+        }
+        let bob = Caller(user: "bob")
+        _ = try await eventually { isRight(try world.engine.totals(by: bob)) }
+        let server = try world.engine.totals(by: bob)
+        #expect(isRight(server), "the server: \(server)", sourceLocation: sourceLocation)
+        for (index, device) in devices.enumerated() {
+            _ = try await eventually { isRight(try await device.recents.totals()) }
+            try await Task.sleep(for: .milliseconds(30))
+            let view = try await device.recents.view(limit: 1_000)
+            #expect(isRight(view.totals), "device \(index): \(view.totals)", sourceLocation: sourceLocation)
+            #expect(view.conversations.map(\.unread).reduce(0, +) == sum, sourceLocation: sourceLocation)
+            for isMuted in [true, false] {
+                let list = try await device.recents.view(limit: 1_000, matching: .init(isMuted: isMuted))
+                let unread = list.conversations.map(\.unread).reduce(0, +)
+                #expect(unread == (isMuted ? muted : sum - muted), sourceLocation: sourceLocation)
+            }
+        }
+    }
+
+    @Test("Telegram-iOS#645: muted and not muted add up to the total, and so do the kinds, through every door")
+    func totalsAddUp() async throws {
+        let scene = try await scene()
+        try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        let channel = ConversationID.community("city", channel: "open")
+        for (place, count) in [(.direct("bob"), 2), (group, 3), (channel, 4)] as [(ConversationID, Int)] {
+            try await scene.alice.say(1...count, in: place)
+        }
+        try await expectTotals([.direct: 2, .group: 3, .community: 4], on: scene.devices, scene.world)
+        try await scene.laptop.conversation(group).setMuted(true)
+        func all() async throws -> [ChatClient] { scene.devices + [try await scene.world.client("bob")] }
+        try await expectTotals([.direct: 2, .group: 3, .community: 4], muted: 3, on: try await all(), scene.world)
+        // Muted while away, and something is said there meanwhile.
+        scene.world.goOffline("bob")
+        try await scene.phone.conversation(channel).setMuted(true)
+        try await scene.laptop.conversation(group).setMuted(false)
+        for place in [group, channel] { try await scene.alice.say(5...5, in: place) }
+        scene.world.goOnline("bob")
+        try await expectTotals([.direct: 2, .group: 4, .community: 5], muted: 5, on: try await all(), scene.world)
+        try await scene.phone.conversation(channel).setMuted(false)
+        try await scene.laptop.conversation(.direct("alice")).setMuted(true)
+        try await scene.phone.conversation(.direct("alice")).markRead()
+        try await expectTotals([.group: 4, .community: 5], on: try await all(), scene.world)
+        await scene.world.close()
+    }
+
+    // MARK: Events
+
+    @Test("openim-sdk-core#195: the total that each event carries is the total of the list then")
+    func totalsOfEvents() async throws {
+        let scene = try await scene()
+        for name in ["two", "three"] as [Identifier] {
+            try await scene.world.makeGroup(name, members: ["alice", "bob"])
+        }
+        let logs = scene.devices.map { _ in RecentsEventLog() }
+        let watching = zip(scene.devices, logs).map { device, log in
+            Task { for await event in device.recents.events { await log.add(event) } }
+        }
+        var sent: [Message] = []
+        let (alice, laptop, world) = (scene.alice, scene.laptop, scene.world)
+        let two = ConversationID.group("two")
+        func after(_ what: String, _ total: Int64) async throws {
+            for (device, log) in zip(scene.devices, logs) {
+                _ = try await eventually {
+                    let last = await log.total
+                    return try await device.recents.totals().unread == total && last == total
+                }
+                try await Task.sleep(for: .milliseconds(30))
+                let view = try await device.recents.view()
+                #expect(view.totalUnread == total, "after \(what)")
+                #expect(view.conversations.map(\.unread).reduce(0, +) == total, "after \(what)")
+                #expect(await log.total == total, "after \(what)")
+                let faults = await log.takeFaults()
+                #expect(faults == [], "after \(what)")
+            }
+        }
+        sent = try await alice.say(1...3, in: group)
+        try await after("messages", 3)
+        try await alice.conversation(group).recall(sent[1].id)
+        try await after("a recall", 2)
+        let others = try await alice.say(1...4, in: two)
+        try await after("others", 6)
+        try await laptop.conversation(group).markRead()
+        try await after("a read", 4)
+        try await laptop.conversation(two).markRead(upTo: others[1].id)
+        try await after("a read of some", 2)
+        _ = try await laptop.conversation(group).send(.text("own")).delivered()
+        try await alice.say(5...5, in: group)
+        try await after("an own message and one more", 3)
+        try await laptop.conversation(two).setMuted(true)
+        try await world.setMember("bob", of: two, false)
+        try await after("being put out", 1)
+        try await alice.say(1...5, in: .group("three"))
+        try await after("a new one", 6)
+        try await world.delete(.group("three"))
+        try await after("a deletion", 1)
+        try await laptop.recents.remove(group, options: .init(marksRead: false))
+        try await after("a removal", 0)
+        try await alice.say(6...6, in: group)
+        try await after("its coming back", 2)
+        for task in watching { task.cancel() }
+        await scene.world.close()
+    }
+
+    @Test("openim-sdk-core: a new conversation is told of once, on whichever device, however its messages came")
+    func addedOnce() async throws {
+        let scene = try await scene()
+        let logs = scene.devices.map { _ in RecentsEventLog() }
+        let watching = zip(scene.devices, logs).map { device, log in
+            Task { for await event in device.recents.events { await log.add(event) } }
+        }
+        try await scene.alice.say(1...1, in: group)
+        try await expect(1, on: scene.devices, scene.world)
+        for log in logs { #expect(await log.words == ["added group:swift 1"]) }
+        // Several at once, after a while away.
+        scene.world.goOffline("bob")
+        try await scene.alice.say(1...3, in: .direct("bob"))
+        scene.world.goOnline("bob")
+        try await expect(3, in: .direct("alice"), on: scene.devices, scene.world)
+        for log in logs {
+            let told = await log.words.filter { $0.contains("direct:alice") }
+            #expect(told.first?.hasPrefix("added ") == true)
+            #expect(told.count { $0.hasPrefix("added ") } == 1)
+        }
+        for task in watching { task.cancel() }
+        await scene.world.close()
+    }
+
+    // MARK: What left the list
+
+    @Test(
+        "openim-sdk-core#624, WuKongIM#381: taken out of the list, it is in no badge, and comes back with what was left"
+    )
+    func removals() async throws {
+        let scene = try await scene()
+        func all() async throws -> [ChatClient] { scene.devices + [try await scene.world.client("bob")] }
+        try await scene.alice.say(1...2, in: .direct("bob"))
+        try await scene.alice.say(1...3, in: group, mentioning: .users(["bob"]))
+        try await expectTotals([.direct: 2, .group: 3], on: try await all(), scene.world)
+        for (marksRead, back) in [(false, 4), (true, 1)] as [(Bool, Int64)] {
+            try await scene.phone.recents.remove(group, options: .init(marksRead: marksRead))
+            // At once where it was done.
+            #expect(try await scene.phone.recents.totals().unread == 2)
+            let devices = try await all()
+            try await expectTotals([.direct: 2], on: devices, scene.world)
+            for device in devices {
+                #expect(try await device.recents[group] == nil)
+                #expect(try await device.recents.totals().mentions == 0)
+            }
+            #expect(try scene.world.engine.totals(by: Caller(user: "bob")).mentions == 0)
+            try await scene.alice.say(4...4, in: group)
+            try await expectTotals([.direct: 2, .group: back], on: try await all(), scene.world)
+            try await expect(back, mentions: marksRead ? 0 : 3, on: devices, scene.world)
+        }
+        await scene.world.close()
+    }
+}
+
+/// What a device's events say, and whether it goes together.
+private actor RecentsEventLog {
+    private(set) var total: Int64 = 0
+    private(set) var words: [String] = []
+    private var faults: [String] = []
+    private var last: [ConversationID: RecentConversation] = [:]
+
+    func takeFaults() -> [String] {
+        defer { faults = [] }
+        return faults
+    }
+
+    func add(_ event: RecentsEvent) {
+        switch event {
+        case .added(let entry, let total):
+            if last[entry.id] != nil { faults.append("\(entry.id) was added twice") }
+            note(entry, "added", total)
+        case .updated(let entry, let total):
+            if last[entry.id] == nil { faults.append("\(entry.id) was updated, and is in no list") }
+            if last[entry.id] == entry { faults.append("\(entry.id) was updated, and is as it was") }
+            note(entry, "updated", total)
+        case .removed(let id, let total):
+            if last.removeValue(forKey: id) == nil { faults.append("\(id) was removed, and is in no list") }
+            words.append("removed \(id)")
+            self.total = total
+        case .read(_, let total): self.total = total
+        case .unreadByKind(let counts):
+            let sum = counts.values.reduce(0, +)
+            if sum != total { faults.append("\(sum) by kind, and \(total) in all") }
+        case .loadedAll: break
+        case .missed(let count): faults.append("\(count) were missed")
+        }
+    }
+
+    private func note(_ entry: RecentConversation, _ word: String, _ total: Int64) {
+        last[entry.id] = entry
+        words.append("\(word) \(entry.id) \(entry.unread)")
+        self.total = total
+    }
+}

@@ -1,0 +1,291 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import Testing
+
+extension CountComplaintsTests {
+    // MARK: What was read stays read
+
+    @Test("WuKongIM#381: what was cleared is not unread again, on no device and after no start")
+    func cleared() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let scene = try await scene()
+        let before = try await scene.world.client("bob", store: .directory(folder))
+        let sent = try await scene.alice.say(1...5, in: group)
+        try await expect(5, on: scene.devices + [before], scene.world)
+        try await see(sent, on: [before])
+        _ = try await before.conversation(group).clear(through: sent[3].id)
+        try await expect(1, on: scene.devices + [before], scene.world)
+        await before.close()
+        let after = try await scene.world.client("bob", store: .directory(folder))
+        try await expect(1, on: scene.devices + [after, scene.world.client("bob")], scene.world)
+        await scene.world.close()
+    }
+
+    @Test("WuKongIM#360: what was read offline is read when the app starts again, and everywhere once it is online")
+    func readBeforeRestart() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let scene = try await scene()
+        let before = try await scene.world.client("bob", store: .directory(folder))
+        try await scene.alice.say(1...4, in: group)
+        try await expect(4, on: scene.devices + [before], scene.world)
+        scene.world.goOffline("bob")
+        try await before.conversation(group).markRead()
+        await before.close()
+        let after = try await scene.world.client("bob", store: .directory(folder))
+        #expect(try await after.conversation(group).recent()?.unread == 0)
+        #expect(try await after.recents.view().totalUnread == 0)
+        try await scene.alice.say(5...6, in: group)
+        scene.world.goOnline("bob")
+        try await expect(2, on: scene.devices + [after], scene.world)
+        await scene.world.close()
+    }
+
+    @Test("WuKongIM#494: while reads go back and forth, no answer brings back what was read")
+    func olderAnswers() async throws {
+        let scene = try await scene()
+        let sent = try await scene.alice.say(1...40, in: group)
+        try await expect(40, on: scene.devices, scene.world)
+        try await see(sent, on: scene.devices)
+        let lowest = Lowest(scene.phone, group)
+        for (place, message) in sent.enumerated() {
+            try await (place.isMultiple(of: 2) ? scene.phone : scene.laptop).conversation(group).markRead(
+                upTo: message.id)
+            try await lowest.note()
+        }
+        try await expect(0, on: scene.devices, scene.world)
+        try await lowest.note()
+        #expect(await lowest.rises == 0)
+        await scene.world.close()
+    }
+
+    @Test("stream-chat-swift: of reads that come while another is under way none is lost")
+    func readsAtOnce() async throws {
+        let scene = try await scene()
+        let sent = try await scene.alice.say(1...20, in: group)
+        try await expect(20, on: scene.devices, scene.world)
+        try await see(sent, on: scene.devices)
+        let chat = scene.phone.conversation(group)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for message in sent.dropLast(2).shuffled() {
+                tasks.addTask { try await chat.markRead(upTo: message.id) }
+            }
+            try await tasks.waitForAll()
+        }
+        try await expect(2, on: scene.devices, scene.world)
+        await scene.world.close()
+    }
+
+    @Test("openim-sdk-core: what was read in part on one device is unread in part on the others")
+    func partlyRead() async throws {
+        let scene = try await scene()
+        let sent = try await scene.alice.say(1...10, in: group)
+        try await expect(10, on: scene.devices, scene.world)
+        try await see(sent, on: scene.devices)
+        try await scene.laptop.conversation(group).markRead(upTo: sent[2].id)
+        try await expect(7, on: scene.devices + [scene.world.client("bob")], scene.world)
+        await scene.world.close()
+    }
+
+    @Test("openim-sdk-core#556, #624: what is unread can be read, though the newest messages are gone or hidden")
+    func cantClear() async throws {
+        let scene = try await scene()
+        let sent = try await scene.alice.say(1...8, in: group)
+        try await expect(8, on: scene.devices, scene.world)
+        try await see(sent, on: scene.devices)
+        try await scene.world.deleteRange(from: sent[5], to: sent[7], of: group)
+        try await scene.alice.conversation(group).recall(sent[7].id)
+        _ = try await scene.laptop.conversation(group).delete(sent[4].id, for: .me)
+        try await expect(4, on: scene.devices, scene.world)
+        try await scene.phone.conversation(group).markRead()
+        try await expect(0, on: scene.devices + [scene.world.client("bob")], scene.world)
+        await scene.world.close()
+    }
+
+    @Test("open-im-server#3068: nobody's counts change when somebody else reads")
+    func othersRead() async throws {
+        let scene = try await scene()
+        for number in 1...3 {
+            for place in [group, .direct("alice")] {
+                _ = try await scene.phone.conversation(place).send(.text("\(number)")).delivered()
+            }
+        }
+        for place in [group, .direct("bob")] {
+            try await scene.alice.say(4...5, in: place)
+            try await expect(3, of: "alice", in: place, on: [scene.alice], scene.world)
+        }
+        for place in [group, .direct("alice")] {
+            try await expect(2, in: place, on: scene.devices, scene.world)
+            try await scene.laptop.conversation(place).markRead()
+            try await expect(0, in: place, on: scene.devices, scene.world)
+        }
+        for place in [group, .direct("bob")] {
+            try await expect(3, of: "alice", in: place, on: [scene.alice], scene.world)
+        }
+        await scene.world.close()
+    }
+
+    @Test("zulip#10492, #21666: a thousand unread messages are read by one request with one place")
+    func bulk() async throws {
+        let scene = try await scene()
+        try await scene.world.put(Array(repeating: "alice", count: 1000), into: group)
+        try await expect(1000, on: scene.devices, scene.world)
+        let before = scene.world.requests(of: "bob")["read"] ?? 0
+        try await scene.phone.conversation(group).markRead()
+        try await expect(0, on: scene.devices, scene.world)
+        #expect(scene.world.requests(of: "bob")["read"] ?? 0 == before + 1)
+        await scene.world.close()
+    }
+
+    @Test("tinode#898: a recall in a channel that is not open lowers its count all the same")
+    func deletedInQuietChannel() async throws {
+        let scene = try await scene()
+        try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        let channel = ConversationID.community("city", channel: "open")
+        let sent = try await scene.alice.say(1...5, in: channel, mentioning: .users(["bob"]))
+        try await expect(5, mentions: 5, in: channel, on: scene.devices, scene.world)
+        try await scene.alice.conversation(channel).recall(sent[2].id)
+        try await expect(4, mentions: 4, in: channel, on: scene.devices, scene.world)
+        try await scene.world.deleteRange(from: sent[0], to: sent[2], of: channel)
+        try await expect(2, mentions: 2, in: channel, on: scene.devices, scene.world)
+        await scene.world.close()
+    }
+
+    @Test("WuKongIM#494, Signal: marked as unread by hand it stays so until somebody reads it, on every device")
+    func markedUnread() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let scene = try await scene()
+        let kept = try await scene.world.client("bob", store: .directory(folder))
+        let sent = try await scene.alice.say(1...3, in: group)
+        try await expect(3, on: scene.devices + [kept], scene.world)
+        try await see(sent, on: scene.devices)
+        try await scene.phone.conversation(group).markRead()
+        try await scene.alice.say(4...4, in: group)
+        try await expect(1, on: scene.devices + [kept], scene.world)
+        await kept.close()
+        try await scene.phone.conversation(group).markUnread()
+        try await expectMarked(true, on: scene.devices)
+        // Nothing is counted for it, and what was read stays read.
+        try await expect(1, on: scene.devices, scene.world)
+        #expect(try scene.world.engine.head(of: group, by: Caller(user: "bob")).readSeq == 3)
+        // To read what was read before ends nothing.
+        try await scene.laptop.conversation(group).markRead(upTo: sent[0].id)
+        // Nor does what was read where nothing was known of the mark.
+        let away = try await scene.world.disconnectedClient("bob", store: .directory(folder))
+        try await away.conversation(group).markRead()
+        away.connect()
+        try await expect(0, on: scene.devices + [away], scene.world)
+        let fresh = try await scene.world.client("bob")
+        try await expectMarked(true, on: scene.devices + [away, fresh])
+        // Read where it is known it ends, and stays so after a start.
+        try await scene.laptop.conversation(group).markRead()
+        try await expectMarked(false, on: scene.devices + [away, fresh])
+        await away.close()
+        let again = try await scene.world.client("bob", store: .directory(folder))
+        try await expectMarked(false, on: scene.devices + [again, scene.world.client("bob")])
+        try await expect(0, on: scene.devices + [again, fresh], scene.world)
+        await scene.world.close()
+    }
+
+    private func expectMarked(
+        _ isMarked: Bool, on devices: [ChatClient], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        for (index, device) in devices.enumerated() {
+            _ = try await eventually { try await device.recents[group]?.isMarkedUnread == isMarked }
+            try await Task.sleep(for: .milliseconds(30))
+            let shown = try await device.recents[group]?.isMarkedUnread
+            #expect(shown == isMarked, "device \(index)", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("zulip#21666: three hundred conversations are read by one request, but for what came meanwhile")
+    func bulkMany() async throws {
+        let scene = try await scene()
+        let names = (1...300).map { Identifier(known: "g\($0)") }
+        let ids = names.map { ConversationID.group($0) }
+        for name in names {
+            try await scene.world.makeGroup(name, members: ["alice", "bob"])
+            try await scene.world.put(["alice", "alice", "alice"], into: .group(name))
+        }
+        for device in scene.devices {
+            #expect(try await eventually { try await device.recents.totals().unread == 900 })
+            #expect(try await eventually { try await device.recents.view(limit: 400).conversations.count == 300 })
+        }
+        let before = scene.world.requests(of: "bob")
+        scene.world.goOffline("bob")
+        #expect(try await scene.phone.recents.markRead(ids + [.group("nowhere")]) == [.group("nowhere")])
+        #expect(try await scene.phone.recents.totals().unread == 0)
+        try await scene.alice.say(4...4, in: ids[7])
+        scene.world.goOnline("bob")
+        let fresh = try await scene.world.client("bob")
+        for device in scene.devices + [fresh] {
+            #expect(try await eventually { try await device.recents.totals().unread == 1 })
+            let left = try await device.recents.view(limit: 400, matching: .init(isUnread: true)).conversations
+            #expect(left.map(\.id) == [ids[7]] && left.map(\.unread) == [1])
+        }
+        #expect(try scene.world.engine.totals(by: Caller(user: "bob")).unread == 1)
+        let after = scene.world.requests(of: "bob")
+        #expect((after["readMany"] ?? 0) - (before["readMany"] ?? 0) == 1)
+        #expect(after["read"] == before["read"])
+        await scene.world.close()
+    }
+
+    @Test("zulip#10492: all of a kind is read at once, on every device, and of the others nothing")
+    func bulkKind() async throws {
+        let scene = try await scene()
+        try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        let channel = ConversationID.community("city", channel: "open")
+        for (place, count) in [(.direct("bob"), 2), (group, 3), (channel, 4)] as [(ConversationID, Int)] {
+            try await scene.alice.say(1...count, in: place, mentioning: .users(["bob"]))
+        }
+        var wanted: [ConversationKind: Int64] = [.direct: 2, .group: 3, .community: 4]
+        try await expectTotals(wanted, on: scene.devices, scene.world)
+        for kind in [.community, .direct, .group] as [ConversationKind] {
+            try await scene.phone.recents.markAllRead(of: kind)
+            wanted[kind] = nil
+            try await expectTotals(wanted, on: scene.devices + [scene.world.client("bob")], scene.world)
+        }
+        await scene.world.close()
+    }
+
+    @Test("matrix-rust-sdk: read up to a message that others do not hold, it is read there as exactly")
+    func readWhatIsNotHeld() async throws {
+        let scene = try await scene()
+        try await scene.world.put(Array(repeating: "alice", count: 900), into: group)
+        let fresh = try await scene.world.client("bob")
+        try await expect(900, on: scene.devices + [fresh], scene.world)
+        let page = try await scene.phone.conversation(group).history(.earliest, limit: 50, sort: .oldestFirst)
+        let last = try #require(page.messages.last)
+        #expect(last.seq == 50)
+        try await scene.phone.conversation(group).markRead(upTo: last.id)
+        try await expect(850, on: scene.devices + [fresh], scene.world)
+        // Nor does one of those need to be there at all.
+        try await scene.world.deleteRange(from: page.messages[10], to: last, of: group)
+        try await expect(850, on: scene.devices + [fresh, scene.world.client("bob")], scene.world)
+        await scene.world.close()
+    }
+}
+
+/// How often a count went up that may only go down.
+private actor Lowest {
+    private let device: ChatClient
+    private let id: ConversationID
+    private var lowest = Int64.max
+    private(set) var rises = 0
+
+    init(_ device: ChatClient, _ id: ConversationID) {
+        self.device = device
+        self.id = id
+    }
+
+    func note() async throws {
+        let unread = try await device.conversation(id).recent()?.unread ?? 0
+        if unread > lowest { rises += 1 }
+        lowest = min(lowest, unread)
+    }
+}

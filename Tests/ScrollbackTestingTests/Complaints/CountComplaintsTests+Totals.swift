@@ -1,0 +1,107 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import ScrollbackWire
+import Testing
+
+extension CountComplaintsTests {
+    // MARK: One truth
+
+    @Test("mattermost#35201: every door says the same number")
+    func everyDoor() async throws {
+        let scene = try await scene()
+        try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        let places: [ConversationID] = [group, .direct("alice"), .community("city", channel: "open")]
+        for (place, count) in zip(places, [3, 5, 7]) {
+            let there = place.kind == .direct ? ConversationID.direct("bob") : place
+            let sent = try await scene.alice.say(1...count, in: there, mentioning: .users(["bob"]))
+            try await scene.alice.conversation(there).recall(sent[1].id)
+            let left = Int64(count - 1)
+            try await expect(left, mentions: left, in: place, on: scene.devices, scene.world)
+        }
+        let bob = Caller(user: "bob")
+        let window = try scene.world.engine.syncWindow(cursor: nil, limit: 100, by: bob).heads
+        let list = try scene.world.engine.recents(limit: 100, cursor: nil, by: bob).heads
+        for (place, count) in zip(places, [2, 4, 6] as [Int64]) {
+            for heads in [window, list] {
+                let head = try #require(heads.first { $0.conversation == place })
+                #expect(head.unread == count)
+                #expect(head.mentions == count)
+            }
+            #expect(try scene.world.engine.head(of: place, by: bob).unread == count)
+            let chat = scene.phone.conversation(place)
+            let first = try await chat.history(.around(.firstUnread, before: 0, after: 0), from: .remote)
+            #expect(first.messages.map(\.seq) == [1])
+            #expect(try await chat.recent()?.unread == count)
+        }
+        #expect(try await scene.phone.recents.view().totalUnread == 12)
+        #expect(try await scene.laptop.recents.view(limit: 1).totalUnread == 12)
+        await scene.world.close()
+    }
+
+    @Test(
+        "matrix-rust-sdk#3151, stream-chat-swift#1472: whoever counted along and whoever asks now have the same count")
+    func sameRules() async throws {
+        let scene = try await scene()
+        let chat = scene.alice.conversation(group)
+        let notice = try MessageContent(type: .notice, json: RawJSON(#"{"text":"renamed"}"#))
+        let text = try await chat.send(.text("counts")).delivered()
+        _ = try await chat.send(notice).delivered()
+        _ = try await chat.send(.text("quiet"), traits: .init(countsUnread: false)).delivered()
+        _ = try await chat.send(.text("@bob"), mentioning: .users(["bob"]), traits: .init(countsUnread: false))
+            .delivered()
+        _ = try await scene.laptop.conversation(group).send(.text("own")).delivered()
+        _ = try await scene.laptop.conversation(group).send(notice).delivered()
+        try await chat.edit(text.id, to: .text("counts once"))
+        try await chat.react("👍", to: text.id)
+        await scene.alice.flushed()
+        try await expect(1, mentions: 1, on: scene.devices + [scene.world.client("bob")], scene.world)
+        // Without the only message that counts, the mention is left.
+        try await chat.recall(text.id)
+        try await expect(0, mentions: 1, on: scene.devices + [scene.world.client("bob")], scene.world)
+        await scene.world.close()
+    }
+
+    @Test("openim-sdk-core#195: after being away for more than is replayed, and through own messages, counts are exact")
+    func afterReconnecting() async throws {
+        let scene = try await scene()
+        try await scene.alice.say(1...3, in: group)
+        try await expect(3, on: scene.devices, scene.world)
+        scene.world.goOffline("bob")
+        let queued = try await scene.phone.conversation(group).send(.text("mine"))
+        try await scene.world.put(Array(repeating: "alice", count: 700), into: group)
+        scene.world.goOnline("bob")
+        _ = try await queued.delivered()
+        try await expect(703, on: scene.devices + [scene.world.client("bob")], scene.world)
+        await scene.world.close()
+    }
+
+    @Test("Telegram-iOS#645: with a conversation its unread messages leave the total, whichever way it goes")
+    func phantoms() async throws {
+        let scene = try await scene()
+        try await scene.world.makeGroup("left", members: ["alice", "bob"])
+        try await scene.world.makeGroup("deleted", members: ["alice", "bob"])
+        for (place, count) in [(group, 2), (.group("left"), 3), (.group("deleted"), 4)] {
+            try await scene.alice.say(1...count, in: place)
+            try await expect(Int64(count), in: place, on: scene.devices, scene.world)
+        }
+        for device in scene.devices { #expect(try await device.recents.view().totalUnread == 9) }
+        try await scene.world.setMember("bob", of: .group("left"), false)
+        try await scene.world.delete(.group("deleted"))
+        let fresh = try await scene.world.client("bob")
+        for device in scene.devices + [fresh] {
+            #expect(try await eventually { try await device.recents.view().totalUnread == 2 })
+            let shown = try await device.recents.view().conversations
+            let phantoms = shown.filter { $0.id != group && ($0.unread > 0 || $0.mentions > 0) }
+            #expect(phantoms.map { "\($0.id) \($0.unread)" } == [])
+        }
+        try await expect(2, on: scene.devices + [fresh], scene.world)
+        // Made again it is another one.
+        try await scene.world.makeGroup("deleted", members: ["alice", "bob"])
+        try await scene.alice.say(5...5, in: .group("deleted"))
+        try await expect(1, in: .group("deleted"), on: scene.devices + [fresh], scene.world)
+        await scene.world.close()
+    }
+}

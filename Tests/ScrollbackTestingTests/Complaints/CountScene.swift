@@ -1,0 +1,122 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import Testing
+
+/// Who counts, and what they are held to.
+extension CountComplaintsTests {
+    /// A group of alice and bob; she talks, he has two devices.
+    struct Scene {
+        let world: ChatWorld
+        let alice: ChatClient
+        let phone: ChatClient
+        let laptop: ChatClient
+        var devices: [ChatClient] { [phone, laptop] }
+    }
+
+    func scene(_ members: [UserID] = ["alice", "bob"]) async throws -> Scene {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        try await world.makeGroup("swift", members: members)
+        return Scene(
+            world: world, alice: try await world.client("alice"), phone: try await world.client("bob"),
+            laptop: try await world.client("bob"))
+    }
+
+    // MARK: What they show
+
+    /// Has devices load these messages: one that is new has the newest at first, and the count of all.
+    func see(_ messages: [Message], on devices: [ChatClient]) async throws {
+        let ids = Set(messages.map(\.id))
+        for device in devices {
+            let hasAll = try await eventually {
+                let page = try await device.conversation(group).history(.earliest, limit: 100)
+                return ids.isSubset(of: page.messages.map(\.id))
+            }
+            #expect(hasAll)
+        }
+    }
+
+    /// The server and every one of the devices come to the same count, and stay there.
+    func expect(
+        _ unread: Int64, mentions: Int64 = 0, of user: UserID = "bob", in id: ConversationID? = nil,
+        on devices: [ChatClient], _ world: ChatWorld, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let id = id ?? group
+        let isThere = try await eventually {
+            let truth = try world.truth(of: id, for: user)
+            return truth?.unread == unread && truth?.mentions == mentions
+        }
+        let truth = try world.truth(of: id, for: user)
+        #expect(isThere, "the server counts \(truth?.unread ?? -1)", sourceLocation: sourceLocation)
+        for device in devices {
+            _ = try await eventually { try await device.shownCounts(in: id) == [unread, mentions] }
+        }
+        // What is under way has arrived by then, and changes nothing.
+        try await Task.sleep(for: .milliseconds(30))
+        for device in devices {
+            let shown = try await device.shownCounts(in: id)
+            #expect(shown == [unread, mentions], "\(id)", sourceLocation: sourceLocation)
+            #expect(try await device.verifyIntegrity() == [], sourceLocation: sourceLocation)
+        }
+    }
+}
+
+extension ChatClient {
+    func shownCounts(in id: ConversationID) async throws -> [Int64] {
+        let recent = try await conversation(id).recent()
+        return [recent?.unread ?? -1, recent?.mentions ?? -1]
+    }
+
+    /// Says numbers, one after the other, until the server has them.
+    @discardableResult
+    func say(
+        _ numbers: ClosedRange<Int>, in id: ConversationID, mentioning mentions: Mentions? = nil
+    ) async throws -> [Message] {
+        var sendings: [Sending] = []
+        for number in numbers {
+            sendings.append(try await conversation(id).send(.text("\(number)"), mentioning: mentions))
+        }
+        var messages: [Message] = []
+        for sending in sendings { messages.append(try await sending.delivered()) }
+        return messages
+    }
+}
+
+extension ChatWorld {
+    private static let admin = Caller(user: "admin", isAdmin: true)
+
+    /// Deletes a range for everyone, as the operator: from one message on, up to another that stays.
+    func deleteRange(from first: Message, to end: Message, of id: ConversationID) async throws {
+        let result = await withCheckedContinuation { continuation in
+            engine.delete(
+                DeleteRange(from: .timetoken(first.timetoken), to: .timetoken(end.timetoken)), of: id, by: Self.admin
+            ) { continuation.resume(returning: $0) }
+        }
+        _ = try result.get()
+    }
+
+    func delete(_ id: ConversationID) async throws {
+        let result = await withCheckedContinuation { continuation in
+            engine.deleteConversation(id, by: Self.admin) { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    /// Puts many messages in at once, one of each of these, as an import that counts.
+    func put(_ senders: [UserID], into id: ConversationID) async throws {
+        var generator = SystemRandomNumberGenerator()
+        let messages = senders.enumerated().map { place, sender in
+            ImportedMessage(
+                sender: sender, sentAt: now,
+                submission: Submission(id: MessageID(at: now, using: &generator), content: .text("message \(place)")))
+        }
+        let result = await withCheckedContinuation { continuation in
+            engine.importHistory(messages, into: id, countsUnread: true, by: Self.admin) {
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(try result.get().imported == senders.count)
+    }
+}

@@ -1,0 +1,51 @@
+import ContractRows
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import Testing
+
+@Suite("Devices that count by themselves")
+struct OwnReadStateTests {
+    private let group = ConversationID.group("swift")
+
+    @Test(
+        "Off, what is read or marked on one device is not on the other, and mute and pin are; on, it is",
+        .rows(216))
+    func off() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        let phone = try await world.client("bob") { $0.syncsReadState = false }
+        let laptop = try await world.client("bob") { $0.syncsReadState = false }
+        for number in 1...5 { _ = try await alice.conversation(group).send(.text("\(number)")).delivered() }
+        let messages = try world.messages(in: group)
+        for device in [phone, laptop] { #expect(try await eventually { try await device.recents[group]?.unread == 5 }) }
+        try await phone.conversation(group).markRead(upTo: messages[2].id)
+        try await phone.conversation(group).setPinned(true)
+        #expect(try await eventually { try await laptop.recents[group]?.isPinned == true })
+        #expect(try await phone.recents[group]?.unread == 2)
+        #expect(try await laptop.recents[group]?.unread == 5)
+        #expect(try world.engine.head(of: group, by: Caller(user: "bob")).unread == 5)
+        try await phone.conversation(group).markRead()
+        try await phone.conversation(group).markUnread()
+        _ = try await alice.conversation(group).send(.text("6")).delivered()
+        try await alice.conversation(group).recall(messages[4].id)
+        #expect(try await eventually { try await laptop.recents[group]?.unread == 5 })
+        #expect(try await eventually { try await phone.recents[group]?.unread == 1 })
+        #expect(try await phone.recents[group]?.isMarkedUnread == true)
+        #expect(try await laptop.recents[group]?.isMarkedUnread == false)
+        world.goOffline("bob")
+        _ = try await alice.conversation(group).send(.text("7")).delivered()
+        world.goOnline("bob")
+        #expect(try await eventually { try await phone.recents[group]?.unread == 2 })
+        #expect(try await eventually { try await laptop.recents[group]?.unread == 6 })
+        #expect(try await phone.verifyIntegrity() == [])
+        // A third device tells of what it reads.
+        let third = try await world.client("bob")
+        #expect(try await eventually { try await third.recents[group]?.unread == 6 })
+        try await third.conversation(group).markRead()
+        for device in [phone, laptop] { #expect(try await eventually { try await device.recents[group]?.unread == 0 }) }
+        await world.close()
+    }
+}

@@ -1,0 +1,233 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import Synchronization
+import Testing
+
+@Suite("People on a device")
+struct PeopleTests {
+    private let group = ConversationID.group("swift")
+
+    private func world() async throws -> (world: ChatWorld, alice: ChatClient, bob: ChatClient) {
+        let world = try ChatWorld(users: ["alice", "bob", "carol"])
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let (alice, bob) = (try await world.client("alice"), try await world.client("bob"))
+        for client in [alice, bob] {
+            for await state in client.connection where state == .online { break }
+        }
+        return (world, alice, bob)
+    }
+
+    // MARK: Read receipts
+
+    @Test("What the other person has read is shown on every device, also one that was away or is new")
+    func receipts() async throws {
+        let (world, alice, bob) = try await world()
+        let laptop = try await world.client("alice")
+        let sent = try await alice.conversation(.direct("bob")).send(.text("hi")).delivered()
+        let his = bob.conversation(.direct("alice"))
+        #expect(try await eventually { try await bob.texts(in: .direct("alice")) == ["hi"] })
+        world.goOffline("alice")
+        try await his.markRead()
+        #expect(
+            try await eventually {
+                try world.engine.head(of: .direct("bob"), by: Caller(user: "alice")).peerReadSeq == sent.seq
+            })
+        world.goOnline("alice")
+        let tablet = try await world.client("alice")
+        for device in [alice, laptop, tablet] {
+            let chat = device.conversation(.direct("bob"))
+            #expect(try await eventually { try await chat.recent()?.peerReadSeq == sent.seq })
+            for await view in chat.timeline().views {
+                #expect(view.peerReadSeq == sent.seq)
+                break
+            }
+        }
+        // Live, too.
+        let next = try await alice.conversation(.direct("bob")).send(.text("again")).delivered()
+        #expect(try await eventually { try await bob.texts(in: .direct("alice")) == ["hi", "again"] })
+        try await his.markRead()
+        for device in [alice, laptop, tablet] {
+            let chat = device.conversation(.direct("bob"))
+            #expect(try await eventually { try await chat.recent()?.peerReadSeq == next.seq })
+        }
+        #expect(try await his.recent()?.peerReadSeq == 0)
+        await world.close()
+    }
+
+    @Test("Who has read a message of a group is asked for, and comes with their profiles")
+    func readers() async throws {
+        let (world, alice, bob) = try await world()
+        let chat = alice.conversation(group)
+        let sent = try await chat.send(.text("hi")).delivered()
+        #expect(try await chat.readers(of: sent.id).readers.isEmpty)
+        #expect(try await eventually { try await bob.texts(in: group) == ["hi"] })
+        try await bob.conversation(group).markRead()
+        #expect(try await eventually { try await chat.readers(of: sent.id).readers.map(\.id) == ["bob"] })
+        let page = try await chat.readers(of: sent.id)
+        #expect(page.people["bob"]?.name == "Bob" && page.next == nil)
+        let error = await #expect(throws: ChatError.self) { try await chat.readers(of: sent.id, limit: 0) }
+        #expect(error?.parameter == "limit")
+        try await world.set { $0.people.readReceipts = false }
+        let off = await #expect(throws: ChatError.self) { try await chat.readers(of: sent.id) }
+        #expect(off?.code == .featureOff)
+        await world.close()
+    }
+
+    // MARK: Members
+
+    @Test("Members are listed, put in and out, given roles, and leave, from the device")
+    func members() async throws {
+        let (world, alice, bob) = try await world()
+        let chat = alice.conversation(group)
+        #expect(try await chat.add("carol"))
+        #expect(try await !chat.add("carol"))
+        try await chat.setRole(.moderator, of: "carol")
+        // Once more as a member takes no role away.
+        #expect(try await !chat.add("carol"))
+        try await chat.mute("bob", .forever)
+        let page = try await chat.members()
+        #expect(page.members.map(\.id) == ["alice", "bob", "carol"])
+        #expect(page.members.map(\.role) == [.owner, .member, .moderator])
+        #expect(page.members.map(\.mute) == [nil, .forever, nil])
+        #expect(page.people["carol"]?.name == "Carol" && page.next == nil)
+        let first = try await chat.members(limit: 2)
+        #expect(try await chat.members(after: first.next).members.map(\.id) == ["carol"])
+        let refused = await #expect(throws: ChatError.self) { try await bob.conversation(group).remove("carol") }
+        #expect(refused?.code == .forbidden)
+        try await chat.remove("carol")
+        try await bob.conversation(group).leave()
+        #expect(try await chat.members().members.map(\.id) == ["alice"])
+        let none = await #expect(throws: ChatError.self) { try await chat.remove("carol") }
+        #expect(none?.code == .unknownMember)
+        await world.close()
+    }
+
+    @Test("A device knows that it may not write: muted or frozen, and that it may again")
+    func standing() async throws {
+        let (world, alice, bob) = try await world()
+        let (hers, his) = (alice.conversation(group), bob.conversation(group))
+        _ = try await hers.send(.text("hi")).delivered()
+        #expect(try await eventually { try await his.recent() != nil })
+        let end = Date(timeIntervalSince1970: (world.now.timeIntervalSince1970 + 3600).rounded())
+        for mute in [.forever, .until(end), nil] as [Mute?] {
+            try await hers.mute("bob", mute)
+            #expect(try await eventually { try await his.recent()?.mute == mute })
+            #expect(try await hers.recent()?.mute == nil)
+        }
+        for isFrozen in [true, false] {
+            try await world.setFrozen(isFrozen, group)
+            for chat in [hers, his] {
+                #expect(try await eventually { try await chat.recent()?.isFrozen == isFrozen })
+                for await view in chat.timeline().views {
+                    #expect(view.isFrozen == isFrozen && view.mute == nil)
+                    break
+                }
+            }
+        }
+        await world.close()
+    }
+
+    // MARK: Invitations
+
+    @Test("Who is invited hears of it, sees it in the list, and joins or declines")
+    func invitations() async throws {
+        let (world, alice, bob) = try await world()
+        let carol = try await world.client("carol")
+        for await state in carol.connection where state == .online { break }
+        let events = carol.events
+        let (hers, theirs) = (alice.conversation(group), carol.conversation(group))
+        let invitation = try await hers.invite("carol", for: .seconds(3600))
+        for await case .invitation(let heard) in events {
+            #expect(heard == invitation && heard.name == "swift")
+            break
+        }
+        #expect(try await carol.invitations() == [invitation])
+        #expect(try await hers.invitations() == [invitation])
+        try await theirs.decline()
+        #expect(try await carol.invitations() == [])
+        let refused = await #expect(throws: ChatError.self) { try await theirs.join() }
+        #expect(refused?.code == .unknownConversation)
+        try await hers.invite("carol")
+        try await hers.withdrawInvitation(of: "carol")
+        #expect(try await carol.invitations() == [])
+        try await hers.invite("carol")
+        try await theirs.join()
+        #expect(try await hers.members().members.map(\.id) == ["alice", "bob", "carol"])
+        #expect(try await hers.invitations() == [])
+        let forbidden = await #expect(throws: ChatError.self) { try await bob.conversation(group).invite("dave") }
+        #expect(forbidden?.code == .forbidden)
+        let range = await #expect(throws: ChatError.self) { try await hers.invite("dave", for: .seconds(1)) }
+        #expect(range?.parameter == "expiresIn")
+        await world.close()
+    }
+
+    @Test("Of a community its members are meant, also where its default channel is named")
+    func community() async throws {
+        let (world, alice, _) = try await world()
+        try await world.makeCommunity("city", channels: ["general"], members: ["alice"])
+        let admin = try await world.client("admin")
+        let city = ConversationID.community("city")
+        #expect(try await admin.conversation(city).add("bob"))
+        try await admin.conversation(city).invite("carol")
+        let carol = try await world.client("carol")
+        #expect(try await carol.invitations().map(\.conversation) == [city])
+        try await carol.conversation(city).join()
+        for id in [city, .community("city", channel: "general")] as [ConversationID] {
+            #expect(try await alice.conversation(id).members().members.map(\.id) == ["alice", "bob", "carol"])
+        }
+        let channel = admin.conversation(.community("city", channel: "general"))
+        let error = await #expect(throws: ChatError.self) { try await channel.add("dave") }
+        #expect(error?.code == .invalidParameter && error?.parameter == "conversation")
+        try await carol.conversation(city).leave()
+        #expect(try await alice.conversation(city).members().members.map(\.id) == ["alice", "bob"])
+        await world.close()
+    }
+
+    // MARK: Presence
+
+    @Test("Who is there is shown while it is asked for, also after the connection was lost")
+    func presence() async throws {
+        let (world, alice, _) = try await world()
+        let off = await #expect(throws: ChatError.self) { try await alice.fetchPresence(of: ["carol"]) }
+        #expect(off?.code == .featureOff)
+        try await world.set { $0.people.presence = true }
+        #expect(try await alice.fetchPresence(of: ["carol"]) == ["carol": Presence(isOnline: false)])
+        let shown = Shown()
+        let stream = try alice.presence(of: ["carol"])
+        let task = Task { for await view in stream { shown.last = view } }
+        func shows(_ wanted: [UserID: Presence]) async throws -> Bool {
+            try await eventually { shown.last == wanted }
+        }
+        #expect(try await shows(["carol": Presence(isOnline: false)]))
+        let carol = try await world.client("carol") { $0.sharesPresence = true }
+        #expect(try await shows(["carol": Presence(isOnline: true)]))
+        world.goOffline("alice")
+        #expect(try await shows([:]))
+        world.goOnline("alice")
+        #expect(try await shows(["carol": Presence(isOnline: true)]))
+        await carol.setActive(false)
+        _ = try await carol.fetchPresence(of: ["alice"])
+        world.advance(by: 6)
+        #expect(try await eventually { shown.last?["carol"]?.lastSeen != nil })
+        await carol.setActive(true)
+        #expect(try await shows(["carol": Presence(isOnline: true)]))
+        task.cancel()
+        #expect(try await eventually { (world.requests(of: "alice")["presence"] ?? 0) == 5 })
+        #expect(throws: ChatError.self) { try alice.presence(of: []) }
+        await world.close()
+    }
+}
+
+/// What somebody was shown last.
+private final class Shown: Sendable {
+    private let state = Mutex<[UserID: Presence]?>(nil)
+
+    var last: [UserID: Presence]? {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+}

@@ -1,0 +1,97 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import Testing
+
+@Suite("What a new device loads by itself")
+struct PrefetchTests {
+    private let group = ConversationID.group("swift")
+
+    private func say(_ count: Int, in place: ConversationID, by client: ChatClient) async throws {
+        for number in 1...count { _ = try await client.conversation(place).send(.text("\(number)")).delivered() }
+    }
+
+    /// How many messages a device has of a conversation, without asking anybody.
+    private func held(_ id: ConversationID, on device: ChatClient) async throws -> Int {
+        try await device.conversation(id).history(limit: 100, from: .local).messages.count
+    }
+
+    @Test(
+        "Nothing but each conversation's last message, until it is asked for: within the days, the conversations and the messages",
+        .rows(224))
+    func limits() async throws {
+        let world = try ChatWorld()
+        for name in ["old", "swift", "quiet"] as [Identifier] {
+            try await world.makeGroup(name, members: ["alice", "bob"])
+        }
+        try await world.makeRoom("lobby")
+        let alice = try await world.client("alice")
+        try await say(5, in: .group("old"), by: alice)
+        world.advance(by: 8 * 86_400)
+        try await say(7, in: .group("quiet"), by: alice)
+        try await say(12, in: group, by: alice)
+        let device = try await world.client("bob")
+        for await event in device.recents.events {
+            if case .loadedAll = event { break }
+        }
+        let asked = world.historyRequests(of: "bob")
+        for name in ["old", "swift", "quiet"] as [Identifier] {
+            #expect(try await held(.group(name), on: device) == 1, "\(name)")
+        }
+        #expect(try await device.recents.prefetch(.init(conversations: 1, messages: 5)) == 1)
+        #expect(try await held(group, on: device) == 5)
+        #expect(try await held(.group("quiet"), on: device) == 1)
+        #expect(try await device.recents.prefetch() == 2)
+        #expect(try await held(group, on: device) == 12)
+        #expect(try await held(.group("quiet"), on: device) == 7)
+        #expect(try await held(.group("old"), on: device) == 1)
+        #expect(world.historyRequests(of: "bob") - asked == 3)
+        // What is here is not loaded again.
+        #expect(try await device.recents.prefetch() == 0)
+        #expect(try await device.recents.prefetch(.init(days: 30)) == 1)
+        #expect(try await held(.group("old"), on: device) == 5)
+        #expect(try await device.verifyIntegrity() == [])
+        await world.close()
+    }
+
+    @Test("What does not roam is not loaded, though more was said since", .rows(222, 224))
+    func roaming() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        let phone = try await world.client("bob")
+        try await say(4, in: group, by: alice)
+        #expect(try await eventually { try await phone.recents[group]?.unread == 4 })
+        try await phone.recents.stopRoaming([group])
+        #expect(try await eventually { try world.engine.head(of: group, by: Caller(user: "bob")).roamSeq == 4 })
+        try await say(3, in: group, by: alice)
+        let device = try await world.client("bob")
+        #expect(try await eventually { try await device.recents[group]?.unread == 7 })
+        #expect(try await device.recents.prefetch() == 1)
+        #expect(try await held(group, on: device) == 3)
+        #expect(try await device.conversation(group).history(limit: 100).messages.count == 7)
+        await world.close()
+    }
+
+    @Test("A limit out of its range is named; kinds without a list have nothing that roams")
+    func refusals() async throws {
+        let world = try ChatWorld()
+        let device = try await world.client("bob")
+        for (limits, name) in [
+            (Recents.PrefetchLimits(days: 0), "days"), (.init(conversations: 0), "conversations"),
+            (.init(messages: 101), "messages"),
+        ] {
+            let error = await #expect(throws: ChatError.self) { try await device.recents.prefetch(limits) }
+            #expect(error?.code == .invalidParameter && error?.parameter == name)
+        }
+        let room = ConversationID.room("lobby")
+        for refused in [
+            await #expect(throws: ChatError.self) { try await device.recents.stopRoaming([room]) },
+            await #expect(throws: ChatError.self) { try await device.recents.setLocalExtension(nil, of: room) },
+        ] { #expect(refused?.code == .invalidParameter && refused?.parameter == "conversation") }
+        await world.close()
+    }
+}

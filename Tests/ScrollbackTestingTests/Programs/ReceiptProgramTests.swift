@@ -1,0 +1,126 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import Testing
+
+/// Two people in a direct conversation with two devices each, who write, read, clear, block, go away and come back.
+@Suite("Programs of read receipts")
+struct ReceiptProgramTests {
+    @Test("At rest every device shows of the other person what the server has, a new one too")
+    func programs() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let seeds: ClosedRange<UInt64> =
+            if let one = environment["SCROLLBACK_SEED"].flatMap(UInt64.init) {
+                one...one
+            } else {
+                1...max(1, min(500, environment["SCROLLBACK_SEEDS"].flatMap(UInt64.init) ?? 60))
+            }
+        var next = seeds.lowerBound
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 where next <= seeds.upperBound {
+                group.addTask { [next] in try await ReceiptProgram.run(seed: next) }
+                next += 1
+            }
+            while try await group.next() != nil {
+                guard next <= seeds.upperBound else { continue }
+                group.addTask { [next] in try await ReceiptProgram.run(seed: next) }
+                next += 1
+            }
+        }
+    }
+}
+
+private struct ReceiptProgram {
+    private static let people: [UserID] = ["alice", "bob"]
+
+    private let seed: UInt64
+    private var random: SplitMix64
+    private let world: ChatWorld
+    private let devices: [UserID: [ChatClient]]
+    private var away: Set<UserID> = []
+    private var trace: [String] = []
+
+    static func run(seed: UInt64) async throws {
+        var program = try await ReceiptProgram(seed)
+        for step in 0..<40 {
+            try await program.step()
+            if step % 10 == 9 { try await program.compare() }
+        }
+        try await program.compare(withNewDevice: true)
+        await program.world.close()
+    }
+
+    private init(_ seed: UInt64) async throws {
+        self.seed = seed
+        random = SplitMix64(seed: seed)
+        world = try ChatWorld(users: Self.people)
+        var devices: [UserID: [ChatClient]] = [:]
+        for person in Self.people {
+            devices[person] = [try await world.client(person), try await world.client(person)]
+        }
+        self.devices = devices
+    }
+
+    private static func other(than person: UserID) -> UserID { person == "alice" ? "bob" : "alice" }
+
+    private mutating func step() async throws {
+        guard let person = Self.people.randomElement(using: &random),
+            let device = devices[person]?.randomElement(using: &random)
+        else { return }
+        let chat = device.conversation(.direct(Self.other(than: person)))
+        let choice = Int.random(in: 0...11, using: &random)
+        trace.append("\(person) does \(choice)")
+        switch choice {
+        case 0...4: _ = try await chat.send(.text("\(trace.count)"))
+        case 5...8: try await chat.markRead()
+        case 9: _ = try? await chat.clear()
+        case 10:
+            // Whoever is away can't ask the server for anything.
+            guard !away.contains(person) else { return }
+            let isOn = Bool.random(using: &random)
+            let other = Self.other(than: person)
+            if isOn { try? await device.block(other) } else { try? await device.unblock(other) }
+        default:
+            if away.remove(person) != nil {
+                world.goOnline(person)
+            } else {
+                away.insert(person)
+                world.goOffline(person)
+            }
+        }
+    }
+
+    private mutating func compare(withNewDevice isLast: Bool = false) async throws {
+        for person in away { world.goOnline(person) }
+        away = []
+        for person in Self.people {
+            for device in devices[person] ?? [] { await device.flushed() }
+        }
+        for person in Self.people {
+            var all = devices[person] ?? []
+            if isLast { all.append(try await world.client(person)) }
+            let id = ConversationID.direct(Self.other(than: person))
+            for (index, device) in all.enumerated() {
+                func server() -> Seq {
+                    (try? world.engine.head(of: id, by: Caller(user: person)).peerReadSeq) ?? 0
+                }
+                let chat = device.conversation(id)
+                if try await !eventually({ await Self.shown(chat) == server() }) {
+                    Issue.record(
+                        """
+                        seed \(seed): device \(index) of \(person) shows \(await Self.shown(chat)), not \(server())
+                        \(trace)
+                        """)
+                }
+            }
+        }
+    }
+
+    /// What a screen shows, of a conversation too in which there is nothing left to be seen.
+    private static func shown(_ chat: Conversation) async -> Seq {
+        for await view in chat.timeline().views { return view.peerReadSeq }
+        return 0
+    }
+}

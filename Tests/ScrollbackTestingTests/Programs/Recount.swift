@@ -1,0 +1,395 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackTesting
+
+/// One random program: bob on three devices, alice and carol who write to him, a channel, two groups and a direct
+/// conversation; and the same written down on paper, from which his counts are recounted.
+struct Recount {
+    let world: ChatWorld
+    private(set) var steps: [String] = []
+    private var random: SplitMix64
+    private var devices: [ChatClient] = []
+    private var offline: Set<Int> = []
+    private var papers: [ConversationID: PlainChat] = [:]
+    private var isMuted: Set<ConversationID> = []
+    private var isFarApart = false
+    private var count = 0
+
+    static let places: [ConversationID] = [
+        .group("one"), .group("two"), .direct("alice"), .community("city", channel: "general"),
+    ]
+    private static let bob: UserID = "bob"
+
+    init(seed: UInt64) async throws {
+        random = SplitMix64(seed: seed)
+        world = try ChatWorld(users: ["alice", "bob", "carol"])
+        try await world.makeGroup("one", members: ["alice", "bob", "carol"])
+        try await world.makeGroup("two", members: ["carol", "alice"])
+        try await world.makeCommunity("city", channels: ["general"], members: ["alice", "bob", "carol"])
+        for place in Self.places {
+            papers[place] = PlainChat()
+            for user in ["alice", "bob", "carol"] as [UserID] { papers[place]?.spans[user] = [(0, nil)] }
+        }
+        papers[.group("two")]?.spans["bob"] = []
+        papers[.direct("alice")]?.seesEverything = true
+        for _ in 0..<3 { devices.append(try await world.client("bob")) }
+    }
+
+    // MARK: Choices
+
+    private mutating func chance(_ one: UInt64) -> Bool { random.next() % one == 0 }
+    private mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+    private mutating func place() -> ConversationID { Self.places[number(0...Self.places.count - 1)] }
+    private mutating func device() -> Int { number(0...2) }
+
+    private mutating func other(in place: ConversationID) -> UserID {
+        place == .direct("alice") || chance(2) ? "alice" : "carol"
+    }
+
+    /// An entry that bob may see, of one sender or any.
+    private mutating func entry(in place: ConversationID, of sender: UserID? = nil) -> Int? {
+        guard let paper = papers[place] else { return nil }
+        return paper.visible(to: Self.bob).filter { index in
+            !paper.entries[index].isStub && (sender.map { paper.entries[index].sender == $0 } ?? true)
+        }.randomElement(using: &random)
+    }
+
+    private mutating func newID() -> MessageID { MessageID(at: world.now, using: &random) }
+
+    private func name(_ place: ConversationID) -> ConversationID { place.absolute(for: Self.bob) }
+
+    private func perform<Answer: Sendable>(
+        _ body: (Engine, @escaping Engine.Completion<Answer>) -> Void
+    ) async throws -> Answer {
+        try await withCheckedThrowingContinuation { continuation in
+            body(world.engine) { continuation.resume(with: $0.mapError { $0 as any Error }) }
+        }
+    }
+
+    // MARK: Steps
+
+    mutating func step() async throws {
+        let place = place()
+        switch number(0...24) {
+        case 0...7: try await others(in: place)
+        case 8, 9: try await own(in: place)
+        case 10: try await edit(in: place)
+        case 11, 12: try await recall(in: place)
+        case 13: try await deleteForMe(in: place)
+        case 14: try await deleteRange(in: place)
+        case 15: try await expire(in: place)
+        case 16: try await joinOrLeave()
+        case 17: try await read(in: place)
+        case 18: try await readAll()
+        case 19: try await clear(in: place)
+        case 20: try await set(in: place)
+        case 21:
+            if offline.isEmpty {
+                steps.append("the devices are away")
+                world.goOffline(Self.bob)
+                offline = [0, 1, 2]
+            } else {
+                await comeBack()
+            }
+        case 22:
+            isFarApart.toggle()
+            steps.append(isFarApart ? "answers come late" : "answers come at once")
+            world.setLate(isFarApart, Self.bob)
+        case 23:
+            steps.append("an acknowledgement is lost")
+            world.loseNextAcknowledgement(of: Self.bob)
+        default: try await others(in: place)
+        }
+    }
+
+    private mutating func submission() throws -> (Submission, MessageType, Mentions?) {
+        count += 1
+        let type: MessageType = [.text, .text, .text, .notice].randomElement(using: &random) ?? .text
+        let mentions: Mentions? =
+            ([nil, nil, .users(["bob"]), .everyone()] as [Mentions?])
+            .randomElement(using: &random) ?? nil
+        let content = try MessageContent(type: type, json: RawJSON(known: #"{"text":"\#(count)"}"#))
+        return (
+            Submission(id: newID(), content: content, attributes: MessageAttributes(mentions: mentions)), type,
+            mentions
+        )
+    }
+
+    /// A message that is in the log.
+    private struct Said {
+        var id: MessageID
+        var seq: Seq
+        var timetoken: Timetoken
+        var sender: UserID
+        var type: MessageType
+        var mentions: Mentions?
+    }
+
+    private mutating func write(_ said: Said, in place: ConversationID) {
+        let entry = PlainChat.Entry(
+            id: said.id, sender: said.sender, text: "", type: said.type, mentions: said.mentions,
+            timetoken: said.timetoken)
+        papers[place]?.entries.append(entry)
+        steps.append(
+            "\(place) \(said.seq): \(said.sender) \(said.type.rawValue)\(said.mentions == nil ? "" : " @")")
+    }
+
+    private mutating func say(in place: ConversationID) async throws -> Said? {
+        let sender = other(in: place)
+        let (submission, type, mentions) = try submission()
+        let result = try await perform {
+            $0.send(submission, to: name(place), by: Caller(user: sender), completion: $1)
+        }
+        guard let seq = result.position?.seq else { return nil }
+        return Said(
+            id: submission.id, seq: seq, timetoken: result.timetoken, sender: sender, type: type, mentions: mentions)
+    }
+
+    private mutating func others(in place: ConversationID) async throws {
+        for _ in 0..<number(1...4) {
+            if let said = try await say(in: place) { write(said, in: place) }
+        }
+    }
+
+    /// Bob writes on one of his devices, and others while it is on its way, before it and behind it.
+    ///
+    /// What is written offline is there once the device is back.
+    private mutating func own(in place: ConversationID) async throws {
+        guard papers[place]?.isMember(Self.bob) == true else { return }
+        if !offline.isEmpty { await comeBack() }
+        let (submission, type, mentions) = try submission()
+        let sending = try await devices[device()].conversation(place).send(submission.content, mentioning: mentions)
+        var all: [Said] = []
+        for _ in 0..<number(0...6) {
+            if let said = try await say(in: place) { all.append(said) }
+        }
+        let own = try await sending.delivered()
+        let mine = Said(
+            id: own.id, seq: own.seq, timetoken: own.timetoken, sender: own.sender, type: type, mentions: mentions)
+        for said in (all + [mine]).sorted(by: { $0.seq < $1.seq }) { write(said, in: place) }
+    }
+
+    private mutating func edit(in place: ConversationID) async throws {
+        let sender = other(in: place)
+        guard let index = entry(in: place, of: sender), let old = papers[place]?.entries[index], old.type == .text
+        else { return }
+        let mentions: MessageEdit.Change<Mentions> = chance(2) ? .remove : .set(.users(["bob"]))
+        let edit = MessageEdit(.text("edited"), mentions: mentions)
+        let operation = newID()
+        _ = try await perform {
+            $0.edit(
+                old.id, in: name(place), edit, operation: operation, by: Caller(user: sender), origin: nil,
+                completion: $1)
+        }
+        if case .set(let new) = mentions {
+            papers[place]?.entries[index].mentions = new
+        } else {
+            papers[place]?.entries[index].mentions = nil
+        }
+        steps.append("\(place): \(sender) edits \(index + 1), \(mentions)")
+    }
+
+    private mutating func recall(in place: ConversationID) async throws {
+        guard let index = entry(in: place), let entry = papers[place]?.entries[index],
+            papers[place]?.isMember(entry.sender) == true
+        else { return }
+        let count = try await perform {
+            $0.delete([entry.id], in: name(place), by: Caller(user: entry.sender), completion: $1)
+        }
+        if count > 0 { papers[place]?.entries[index].isStub = true }
+        steps.append("\(place): \(entry.sender) recalls \(index + 1)")
+    }
+
+    private mutating func deleteForMe(in place: ConversationID) async throws {
+        guard let index = entry(in: place), let id = papers[place]?.entries[index].id else { return }
+        _ = try await perform { $0.hide([id], in: name(place), by: Caller(user: Self.bob), completion: $1) }
+        papers[place]?.entries[index].hiddenFor.insert(Self.bob)
+        steps.append("\(place): bob hides \(index + 1)")
+    }
+
+    private mutating func deleteRange(in place: ConversationID) async throws {
+        guard let total = papers[place]?.entries.count, total > 0, chance(2) else { return }
+        let from = number(1...total)
+        let to = number(from...min(total + 1, from + 5))
+        let range = DeleteRange(from: .seq(Seq(from)), to: .seq(Seq(to)))
+        let operation = newID()
+        _ = try await perform {
+            $0.delete(
+                range, of: name(place), operation: operation, by: Caller(user: "root", isAdmin: true), completion: $1)
+        }
+        for index in from - 1..<to - 1 { papers[place]?.entries[index].isGone = true }
+        steps.append("\(place): \(from)..<\(to) are deleted")
+    }
+
+    private mutating func expire(in place: ConversationID) async throws {
+        guard place != .direct("alice"), chance(2) else { return }
+        let admin = Caller(user: "root", isAdmin: true)
+        _ = try await perform {
+            $0.putConversation(
+                name(place), ConversationSettings(retention: .some(.days(1))), by: admin, completion: $1)
+        }
+        world.advance(by: Double(number(1...30)) * 3600)
+        let cutoff = Timetoken(
+            Date(timeIntervalSince1970: ((world.now.timeIntervalSince1970 - 86_400) / 3600).rounded(.down) * 3600))
+        try await world.engine.expire()
+        var paper = papers[place] ?? PlainChat()
+        for index in paper.entries.indices where paper.entries[index].timetoken < cutoff {
+            paper.entries[index].isGone = true
+        }
+        papers[place] = paper
+        _ = try await perform {
+            $0.putConversation(
+                name(place), ConversationSettings(retention: .some(.forever)), by: admin, completion: $1)
+        }
+        steps.append("\(place): old ones are gone")
+    }
+
+    private mutating func joinOrLeave() async throws {
+        let place: ConversationID = chance(3) ? Self.places[3] : chance(2) ? Self.places[1] : Self.places[0]
+        let isMember = papers[place]?.isMember(Self.bob) ?? false
+        try await world.setMember(Self.bob, of: place.kind == .community ? .community("city") : place, !isMember)
+        let head = papers[place]?.entries.count ?? 0
+        var spans = papers[place]?.spans[Self.bob] ?? []
+        if isMember { spans = spans.map { ($0.joined, $0.left ?? head) } } else { spans.append((head, nil)) }
+        papers[place]?.spans[Self.bob] = spans
+        steps.append("bob \(isMember ? "leaves" : "joins") \(place)")
+    }
+
+    // MARK: What bob does to himself
+
+    private mutating func read(in place: ConversationID) async throws {
+        guard let index = entry(in: place), let id = papers[place]?.entries[index].id else { return }
+        let device = devices[device()]
+        guard try await device.conversation(place).localMessages([id]).missing.isEmpty else { return }
+        try await device.conversation(place).markRead(upTo: id)
+        read(place, through: index + 1)
+        steps.append("bob reads \(place) to \(index + 1)")
+    }
+
+    private mutating func read(_ place: ConversationID, through seq: Int) {
+        let before = papers[place]?.readSeq[Self.bob] ?? 0
+        papers[place]?.readSeq[Self.bob] = max(before, seq)
+    }
+
+    /// At rest, so that what "all" is, is known.
+    private mutating func readAll() async throws {
+        guard chance(3) else { return }
+        _ = try await violations()
+        let kind: ConversationKind? = [nil, .group, .community].randomElement(using: &random) ?? nil
+        try await devices[device()].recents.markAllRead(of: kind)
+        for place in Self.places where kind == nil || place.kind == kind {
+            read(place, through: papers[place]?.entries.count ?? 0)
+        }
+        steps.append("bob reads \(kind?.rawValue ?? "all")")
+    }
+
+    private mutating func clear(in place: ConversationID) async throws {
+        guard chance(3), papers[place]?.isMember(Self.bob) == true, let total = papers[place]?.entries.count, total > 0
+        else { return }
+        let head = try world.engine.head(of: place, by: Caller(user: Self.bob))
+        let seq = Seq(number(1...total))
+        guard seq <= head.head else { return }
+        _ = try await perform {
+            $0.clear(place, through: seq, epoch: head.state.epoch, by: Caller(user: Self.bob), completion: $1)
+        }
+        let before = papers[place]?.clearSeq[Self.bob] ?? 0
+        papers[place]?.clearSeq[Self.bob] = max(before, Int(seq))
+        steps.append("bob clears \(place) to \(seq)")
+    }
+
+    private mutating func set(in place: ConversationID) async throws {
+        guard papers[place]?.isMember(Self.bob) == true else { return }
+        let chat = devices[device()].conversation(place)
+        switch number(0...3) {
+        case 0:
+            // Set back on a device that has not heard of it, it is no change there.
+            for device in devices {
+                guard try await device.recents[place]?.isMuted == isMuted.contains(place) else { return }
+            }
+            try await chat.setMuted(!isMuted.contains(place))
+            isMuted.formSymmetricDifference([place])
+            steps.append("bob mutes or unmutes \(place)")
+        case 1:
+            try await chat.setPinned(chance(2))
+            steps.append("bob pins \(place)")
+        default:
+            try await chat.markUnread()
+            steps.append("bob marks \(place)")
+        }
+    }
+
+    private mutating func comeBack() async {
+        steps.append("the devices are back")
+        offline = []
+        world.goOnline(Self.bob)
+    }
+
+    // MARK: At rest
+
+    /// What differs after quiet: a device from the paper, or one from another.
+    mutating func violations() async throws -> [String] {
+        if !offline.isEmpty { await comeBack() }
+        world.setLate(false, Self.bob)
+        isFarApart = false
+        var wrong: [String] = []
+        for _ in 0..<400 {
+            for device in devices { await device.flushed() }
+            wrong = try await differences()
+            if wrong.isEmpty { return [] }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return wrong
+    }
+
+    private func differences() async throws -> [String] {
+        var wrong: [String] = []
+        var shown: [[RecentConversation]] = []
+        for (index, device) in devices.enumerated() {
+            let view = try await device.recents.view(limit: 100)
+            shown.append(view.conversations)
+            var totals: (notifying: Int64, muted: Int64) = (0, 0)
+            for place in Self.places {
+                guard let paper = papers[place] else { continue }
+                let isMember = paper.isMember(Self.bob)
+                let unread = isMember ? Int64(paper.unread(of: Self.bob)) : 0
+                let mentions = isMember ? Int64(paper.mentions(of: Self.bob)) : 0
+                let entry = view.conversations.first { $0.id == place }
+                if entry?.unread ?? 0 != unread || entry?.mentions ?? 0 != mentions {
+                    wrong.append(
+                        "device \(index), \(place): \(entry?.unread ?? 0) and \(entry?.mentions ?? 0), not \(unread) and "
+                            + "\(mentions); the server says \(try serversCounts(of: place))\n\(try await device.counts(of: place))"
+                    )
+                }
+                if isMuted.contains(place) { totals.muted += unread } else { totals.notifying += unread }
+            }
+            if view.totals.unread(muted: true) != totals.muted || view.totals.unread(muted: false) != totals.notifying {
+                wrong.append("device \(index): \(view.totals) in all, not \(totals)")
+            }
+        }
+        for (index, list) in shown.enumerated().dropFirst() where facts(list) != facts(shown[0]) {
+            wrong.append("device \(index) shows\n\(facts(list))\nand the first\n\(facts(shown[0]))")
+        }
+        return wrong
+    }
+
+    private func serversCounts(of place: ConversationID) throws -> String {
+        guard let head = try? world.engine.head(of: place, by: Caller(user: Self.bob)) else { return "nothing" }
+        return "\(head.unread) and \(head.mentions), read to \(head.readSeq) of \(head.head)"
+    }
+
+    /// What must be the same everywhere: which, in which order, with what set; where those stand that have nothing to show
+    /// is no matter.
+    private func facts(_ list: [RecentConversation]) -> [String] {
+        // Who left is told of nothing that happens to what they had.
+        let list = list.filter { papers[$0.id]?.isMember(Self.bob) == true }
+        let shown = list.filter { $0.lastMessage != nil }
+        let rest = list.filter { $0.lastMessage == nil }.sorted { $0.id < $1.id }
+        return (shown + rest).map { entry in
+            "\(entry.id) \(entry.unread) \(entry.mentions) \(entry.isMuted) \(entry.isPinned) \(entry.isMarkedUnread) "
+                + "\(entry.lastMessage.map { "\($0.seq)" } ?? "-")"
+        }
+    }
+}

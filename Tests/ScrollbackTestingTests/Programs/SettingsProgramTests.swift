@@ -1,0 +1,184 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackTesting
+import ScrollbackWire
+import Testing
+
+/// Random programs in which bob sets, reads, marks, takes out and puts back on two devices at once, over answers that come
+/// late and cables that are pulled: after quiet his devices, a new one and the server agree on every entry.
+@Suite("Recents set from two sides")
+struct SettingsProgramTests {
+    private static let seeds: ClosedRange<UInt64> = {
+        let environment = ProcessInfo.processInfo.environment
+        if let one = environment["SCROLLBACK_SEED"].flatMap(UInt64.init) { return one...one }
+        return 1...max(1, min(2_000, (environment["SCROLLBACK_SEEDS"].flatMap(UInt64.init) ?? 1_000) / 25))
+    }()
+
+    @Test("After quiet, two devices, a new one and the server have the same entries, set and counted the same")
+    func agreed() async throws {
+        var next = Self.seeds.lowerBound
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<4 where next <= Self.seeds.upperBound {
+                group.addTask { [next] in try await Self.failure(of: next) }
+                next += 1
+            }
+            while let failure = try await group.next() {
+                if let failure { Issue.record("\(failure)") }
+                guard next <= Self.seeds.upperBound else { continue }
+                group.addTask { [next] in try await Self.failure(of: next) }
+                next += 1
+            }
+        }
+    }
+
+    private static func failure(of seed: UInt64) async throws -> String? {
+        var program = try await SettingsProgram(seed: seed)
+        for _ in 0..<30 { try await program.step() }
+        let wrong = try await program.disagreement()
+        await program.world.close()
+        guard let wrong else { return nil }
+        return """
+            \(wrong)
+            replay with SCROLLBACK_SEED=\(seed) swift test --filter SettingsProgramTests
+            \(program.steps.joined(separator: "\n"))
+            """
+    }
+}
+
+private struct SettingsProgram {
+    let world: ChatWorld
+    private(set) var steps: [String] = []
+    private var random: SplitMix64
+    private let alice: ChatClient
+    private let devices: [ChatClient]
+    private var isOffline = false
+    private var isLate = false
+
+    private static let places: [ConversationID] = [.group("one"), .group("two"), .direct("alice")]
+
+    init(seed: UInt64) async throws {
+        random = SplitMix64(seed: seed)
+        world = try ChatWorld(users: ["alice", "bob"])
+        for name in ["one", "two"] as [Identifier] { try await world.makeGroup(name, members: ["alice", "bob"]) }
+        alice = try await world.client("alice")
+        devices = [try await world.client("bob"), try await world.client("bob")]
+        for place in Self.places { try await alice.say(1...2, in: Self.alices(place)) }
+        for device in devices {
+            _ = try await eventually { try await device.recents.view().totalUnread == 6 }
+        }
+    }
+
+    private static func alices(_ place: ConversationID) -> ConversationID {
+        place == .direct("alice") ? .direct("bob") : place
+    }
+
+    mutating func step() async throws {
+        let place = Self.places[Int.random(in: 0...2, using: &random)]
+        let number = Int.random(in: 0...1, using: &random)
+        let (device, flag) = (devices[number], Bool.random(using: &random))
+        let chat = device.conversation(place)
+        var what: String
+        switch Int.random(in: 0...17, using: &random) {
+        case 0, 1, 2:
+            what = "alice writes"
+            try await alice.say(1...1, in: Self.alices(place))
+        case 3, 4:
+            what = "muted \(flag)"
+            try await chat.setMuted(flag)
+        case 5:
+            what = "pinned \(flag)"
+            try await chat.setPinned(flag)
+        case 6, 7:
+            what = "marked"
+            try await chat.markUnread()
+        case 8, 9:
+            what = "read"
+            try await chat.markRead()
+        case 10, 11:
+            what = "removed, read \(flag)"
+            try await device.recents.remove(place, options: .init(marksRead: flag))
+        case 12:
+            what = "added"
+            try await device.recents.add(place, options: .init(showsLastMessage: flag))
+        case 13:
+            what = "all read"
+            try await device.recents.markAllRead(of: flag ? .group : nil)
+        case 14:
+            isLate.toggle()
+            what = "late \(isLate)"
+            world.setLate(isLate, "bob")
+        case 15:
+            isOffline.toggle()
+            what = "offline \(isOffline)"
+            isOffline ? world.goOffline("bob") : world.goOnline("bob")
+        case 16:
+            what = "the cable is pulled"
+            world.goOffline("bob")
+            if !isOffline { world.goOnline("bob") }
+        default:
+            what = "some time"
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...8, using: &random)))
+        }
+        steps.append("\(number) \(place): \(what)")
+    }
+
+    /// What differs once nothing is under way.
+    mutating func disagreement() async throws -> String? {
+        world.setLate(false, "bob")
+        world.goOnline("bob")
+        let new = try await world.client("bob")
+        var wrong: String?
+        for _ in 0..<500 {
+            wrong = try await difference(devices + [new])
+            if wrong == nil {
+                // And stays so.
+                try await Task.sleep(for: .milliseconds(40))
+                wrong = try await difference(devices + [new])
+                if wrong == nil { return nil }
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return wrong
+    }
+
+    private func difference(_ devices: [ChatClient]) async throws -> String? {
+        let bob = Caller(user: "bob")
+        let heads = try world.engine.recents(limit: 100, by: bob).heads
+        let wanted = heads.map { head in
+            facts(
+                head.conversation, head.unread, head.mentions,
+                [head.isMuted, head.isPinned, head.isMarkedUnread], head.lastMessage?.seq)
+        }.sorted()
+        let total = try world.engine.totals(by: bob)
+        for (index, device) in devices.enumerated() {
+            let view = try await device.recents.view()
+            // One that was put in by hand shows its last message or not, by what was chosen there.
+            let shown = view.conversations.map { entry in
+                facts(
+                    entry.id, entry.unread, entry.mentions, [entry.isMuted, entry.isPinned, entry.isMarkedUnread],
+                    entry.lastMessage?.seq ?? heads.first { $0.conversation == entry.id }?.lastMessage?.seq)
+            }.sorted()
+            let pending = try await device.core.store.read { reader in
+                try reader.pendingReads().map { "\($0)" } + reader.pendingStates().map { "\($0)" }
+            }
+            if shown != wanted || view.totals != total || !pending.isEmpty {
+                return """
+                    device \(index) shows \(shown), \(view.totals), and has yet to tell \(pending)
+                    the server says \(wanted), \(total)
+                    """
+            }
+            let faults = try await device.verifyIntegrity()
+            if !faults.isEmpty { return "device \(index): \(faults)" }
+        }
+        return nil
+    }
+
+    private func facts(
+        _ id: ConversationID, _ unread: Int64, _ mentions: Int64, _ flags: [Bool], _ last: Seq?
+    ) -> String {
+        "\(id) \(unread) \(mentions) \(flags.map { $0 ? "1" : "0" }.joined()) \(last ?? 0)"
+    }
+}

@@ -1,0 +1,454 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import ScrollbackWire
+import Synchronization
+import Testing
+
+/// The list of recent conversations where it is empty, full, taken away from under its user, or changed from two sides.
+@Suite("Recents at their edges")
+struct RecentsEdgeTests {
+    private let group = ConversationID.group("swift")
+    private let bob = Caller(user: "bob")
+
+    private struct Scene {
+        let world: ChatWorld
+        let alice: ChatClient
+        let phone: ChatClient
+        let laptop: ChatClient
+        var devices: [ChatClient] { [phone, laptop] }
+
+        /// The two and one that is new.
+        func all() async throws -> [ChatClient] { devices + [try await world.client("bob")] }
+    }
+
+    /// Alice writes, bob has two devices.
+    private func scene() async throws -> Scene {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        return Scene(
+            world: world, alice: try await world.client("alice"), phone: try await world.client("bob"),
+            laptop: try await world.client("bob"))
+    }
+
+    private func until(
+        _ what: String, _ devices: [ChatClient], sourceLocation: SourceLocation = #_sourceLocation,
+        _ holds: (ChatClient) async throws -> Bool
+    ) async throws {
+        for (index, device) in devices.enumerated() {
+            _ = try await eventually { try await holds(device) }
+            // What is under way has arrived by then, and changes nothing.
+            try await Task.sleep(for: .milliseconds(30))
+            let shown = try await device.recents.view(limit: 5).conversations.map {
+                "\($0.id) \($0.unread)\($0.isMarkedUnread ? " marked" : "")"
+            }
+            #expect(try await holds(device), "\(what) on device \(index): \(shown)", sourceLocation: sourceLocation)
+        }
+    }
+
+    private func folder() -> URL {
+        FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+    }
+
+    // MARK: Empty and full
+
+    @Test("Of an empty list nothing is read, removed or told, and nothing goes wrong")
+    func empty() async throws {
+        let scene = try await scene()
+        let recents = scene.phone.recents
+        var events = recents.events.makeAsyncIterator()
+        guard case .loadedAll? = await events.next() else {
+            Issue.record("another event")
+            return
+        }
+        #expect(try await recents.markRead([]) == [])
+        #expect(try await recents.markRead([.group("nowhere")]) == [.group("nowhere")])
+        try await recents.markAllRead()
+        try await recents.markAllRead(of: .direct)
+        #expect(try await recents.remove([]) == 0)
+        #expect(try await recents.remove([group, .group("nowhere")]) == 0)
+        try await recents.stopRoaming([])
+        let view = try await recents.view()
+        #expect(view.conversations.isEmpty && view.totals == UnreadTotals())
+        #expect(try await recents.totals().unread == 0)
+        // The first event after all of it is the first message.
+        try await scene.alice.say(1...1, in: group)
+        guard case .added(let entry, 1)? = await events.next() else {
+            Issue.record("another event")
+            return
+        }
+        #expect(entry.id == group && entry.unread == 1)
+        await scene.world.close()
+    }
+
+    @Test("A hundred and one pinned conversations are all in the list of a new device, in the order of the others")
+    func manyPins() async throws {
+        let scene = try await scene()
+        var ids: [ConversationID] = []
+        for number in 1...104 {
+            let name = Identifier(known: "g\(number)")
+            try await scene.world.makeGroup(name, members: ["alice", "bob"])
+            try await scene.alice.say(1...1, in: .group(name))
+            ids.insert(.group(name), at: 0)
+        }
+        try await until("all", [scene.phone]) { try await $0.recents.view(limit: 200).conversations.count == 104 }
+        // All but three, in no order.
+        let rest = [ids[0], ids[50], ids[103]]
+        for id in ids.filter({ !rest.contains($0) }).shuffled() {
+            try await scene.phone.conversation(id).setPinned(true)
+        }
+        let order = ids.filter { !rest.contains($0) } + rest
+        try await until("heard", [scene.laptop]) {
+            try await $0.recents.view(limit: 200).conversations.count { $0.isPinned } == 101
+        }
+        let devices = try await scene.all()
+        try await until("pinned first", devices) { device in
+            let first = try await device.recents.view()
+            let last = first.conversations.last
+            let more = try await device.recents.view(after: last)
+            return (first.conversations + more.conversations).map(\.id) == order && first.totalUnread == 104
+        }
+        let page = try scene.world.engine.recents(limit: 100, by: bob)
+        let next = try scene.world.engine.recents(limit: 100, cursor: page.next, by: bob)
+        #expect((page.heads + next.heads).map(\.conversation) == order)
+        await scene.world.close()
+    }
+
+    @Test("While entries move up, paging on gives every one that stays where it was once, and in its order")
+    func pagingWhileMoving() async throws {
+        let scene = try await scene()
+        var ids: [ConversationID] = []
+        for number in 1...60 {
+            let name = Identifier(known: "g\(number)")
+            try await scene.world.makeGroup(name, members: ["alice", "bob"])
+            try await scene.alice.say(1...1, in: .group(name))
+            ids.insert(.group(name), at: 0)
+        }
+        try await until("all", [scene.phone]) { try await $0.recents.view(limit: 100).conversations.count == 60 }
+        var found: [ConversationID] = []
+        var moved: Set<ConversationID> = []
+        var last: RecentConversation?
+        while case let page = try await scene.phone.recents.view(limit: 7, after: last).conversations, !page.isEmpty {
+            found += page.map(\.id)
+            last = page.last
+            // The one the page ended with, and one that is still to come.
+            for id in [page[page.count - 1].id, ids[59 - moved.count]] where moved.insert(id).inserted {
+                try await scene.alice.say(2...2, in: id)
+                try await until("moved", [scene.phone]) {
+                    try await $0.recents.view(limit: 1).conversations[0].id == id
+                }
+            }
+        }
+        #expect(found.filter { !moved.contains($0) } == ids.filter { !moved.contains($0) })
+        #expect(Set(found).count == found.count)
+        await scene.world.close()
+    }
+
+    @Test("A conversation whose name is Arabic with an emoji is muted, pinned, marked, read and removed as any other")
+    func foreignName() async throws {
+        let scene = try await scene()
+        let name = Identifier("مجموعة العائلة 👨‍👩‍👧‍👦🎉")
+        let id = ConversationID.group(name)
+        try await scene.world.makeGroup(name, members: ["alice", "bob"])
+        try await scene.alice.say(1...3, in: id)
+        try await until("there", scene.devices) { try await $0.recents[id]?.unread == 3 }
+        try await scene.phone.conversation(id).setMuted(true)
+        try await scene.phone.conversation(id).setPinned(true)
+        #expect(try await scene.laptop.recents.markRead([id]) == [])
+        try await until("read", try await scene.all()) { try await $0.recents[id]?.unread == 0 }
+        try await scene.phone.conversation(id).markUnread()
+        try await until("set", try await scene.all()) { device in
+            let entry = try await device.recents[id]
+            return entry?.isMuted == true && entry?.isPinned == true && entry?.isMarkedUnread == true
+                && entry?.name == name.text
+        }
+        #expect(try await scene.laptop.recents.remove(id))
+        try await until("gone", try await scene.all()) { try await $0.recents[id] == nil }
+        try await scene.alice.say(4...4, in: id)
+        try await until("back", try await scene.all()) { try await $0.recents[id]?.unread == 1 }
+        await scene.world.close()
+    }
+
+    // MARK: Taken away meanwhile
+
+    @Test("What is read while it is deleted, left or made anew is read or gone, and holds up nothing else")
+    func readWhatIsGone() async throws {
+        let scene = try await scene()
+        let names: [Identifier] = ["deleted", "left", "anew", "emptied", "kept"]
+        for name in names { try await scene.world.makeGroup(name, members: ["alice", "bob"]) }
+        for name in names { try await scene.alice.say(1...3, in: .group(name)) }
+        try await until("there", scene.devices) { try await $0.recents.totals().unread == 15 }
+        scene.world.goOffline("bob")
+        let emptied = try scene.world.messages(in: .group("emptied"))
+        try await scene.world.delete(.group("deleted"))
+        try await scene.world.setMember("bob", of: .group("left"), false)
+        try await scene.world.delete(.group("anew"))
+        try await scene.world.makeGroup("anew", members: ["alice", "bob"])
+        try await scene.alice.say(1...2, in: .group("anew"))
+        try await scene.world.deleteRange(from: emptied[0], to: emptied[2], of: .group("emptied"))
+        // Together on one device, one after the other on the next.
+        try await scene.phone.recents.markRead(names.map { .group($0) })
+        for name in names { try await scene.laptop.conversation(.group(name)).markRead() }
+        #expect(try await scene.phone.recents.totals().unread == 0)
+        scene.world.goOnline("bob")
+        try await until("what was said since is unread", try await scene.all()) { device in
+            let list = try await device.recents.view().conversations
+            return list.filter { $0.unread > 0 }.map { "\($0.id) \($0.unread)" } == ["group:anew 2"]
+                && !list.contains { $0.id == .group("deleted") }
+        }
+        #expect(try scene.world.engine.totals(by: bob).unread == 2)
+        // Nothing is left to be told.
+        for device in scene.devices {
+            #expect(try await device.core.store.read { try $0.pendingReads().isEmpty && $0.pendingStates().isEmpty })
+        }
+        await scene.world.close()
+    }
+
+    @Test("A group one was put out of is taken out of the list for good, on every device")
+    func removedAfterLeaving() async throws {
+        let scene = try await scene()
+        try await scene.alice.say(1...2, in: group)
+        try await until("there", scene.devices) { try await $0.recents[group]?.unread == 2 }
+        try await scene.world.setMember("bob", of: group, false)
+        try await until("left", scene.devices) { try await $0.recents[group]?.unread == 0 }
+        #expect(try await scene.phone.recents.remove(group))
+        try await until("gone", [scene.phone, scene.laptop]) { try await $0.recents[group] == nil }
+        // However the device comes by its head again.
+        scene.world.goOffline("bob")
+        scene.world.goOnline("bob")
+        try await scene.alice.say(1...1, in: .direct("bob"))
+        try await until("still gone", try await scene.all()) {
+            try await $0.recents.view().conversations.map(\.id) == [.direct("alice")]
+        }
+        await scene.world.close()
+    }
+
+    @Test("Put in by hand and taken out again before anything was said, the first message is in the list all the same")
+    func removedBeforeTheFirst() async throws {
+        let scene = try await scene()
+        scene.world.goOffline("bob")
+        try await scene.phone.recents.add(.direct("alice"))
+        #expect(try await scene.phone.recents.remove(.direct("alice")))
+        #expect(try await scene.phone.recents[.direct("alice")] == nil)
+        try await scene.alice.say(1...2, in: .direct("bob"))
+        scene.world.goOnline("bob")
+        try await until("there", try await scene.all()) { try await $0.recents[.direct("alice")]?.unread == 2 }
+        await scene.world.close()
+    }
+
+    // MARK: At once
+
+    @Test("Marked as unread, read and marked again within one round trip, it is marked everywhere")
+    func markedAgain() async throws {
+        let scene = try await scene()
+        try await scene.alice.say(1...3, in: group)
+        try await until("there", scene.devices) { try await $0.recents[group]?.unread == 3 }
+        for round in 1...10 {
+            // The server has the first mark, and its answer is on its way.
+            scene.world.setLate(true, "bob")
+            try await scene.phone.conversation(group).markUnread()
+            _ = try await eventually { try scene.world.engine.head(of: group, by: bob).isMarkedUnread }
+            try await scene.phone.conversation(group).markRead()
+            try await scene.phone.conversation(group).markUnread()
+            scene.world.setLate(false, "bob")
+            try await until("marked \(round)", try await scene.all()) {
+                try await $0.recents[group]?.isMarkedUnread == true
+            }
+            try await scene.laptop.conversation(group).markRead()
+            try await until("read \(round)", scene.devices) {
+                try await $0.recents[group]?.isMarkedUnread == false
+            }
+        }
+        await scene.world.close()
+    }
+
+    @Test("While three hundred messages arrive all is marked read: every device and the server count the same rest")
+    func readWhileArriving() async throws {
+        let scene = try await scene()
+        let places: [ConversationID] = [group, .direct("bob"), .group("two"), .group("three")]
+        for name in ["two", "three"] as [Identifier] {
+            try await scene.world.makeGroup(name, members: ["alice", "bob"])
+        }
+        let saying = Task {
+            for number in 1...300 { try await scene.alice.say(number...number, in: places[number % 4]) }
+        }
+        for _ in 0..<20 {
+            try await scene.phone.recents.markAllRead()
+            try await Task.sleep(for: .milliseconds(5))
+            try await scene.laptop.recents.markAllRead(of: .group)
+        }
+        try await saying.value
+        // What was said after the last mark is unread: the devices know where that was.
+        let places300 = try await scene.all()
+        var counts: [ConversationID: Int64] = [:]
+        for place in [group, .direct("alice"), .group("two"), .group("three")] as [ConversationID] {
+            try await until("\(place)", places300) { device in
+                let truth = try scene.world.engine.head(of: place, by: bob)
+                return try await device.recents[place]?.unread == truth.unread && truth.unread == 75 - truth.readSeq
+            }
+            counts[place] = try scene.world.engine.head(of: place, by: bob).unread
+        }
+        #expect(try scene.world.engine.totals(by: bob).unread == counts.values.reduce(0, +))
+        try await scene.phone.recents.markAllRead()
+        try await until("all read", places300) { try await $0.recents.totals().unread == 0 }
+        await scene.world.close()
+    }
+
+    @Test("Taken out of the list while something is said there, it is in every list or in none")
+    func removedWhileSaid() async throws {
+        let scene = try await scene()
+        try await scene.alice.say(1...1, in: group)
+        try await until("there", scene.devices) { try await $0.recents[group] != nil }
+        for round in 1...25 {
+            let marksRead = round.isMultiple(of: 2)
+            async let said = scene.alice.say(1...1, in: group)
+            if round.isMultiple(of: 3) { try await Task.sleep(for: .microseconds(Int.random(in: 0...900))) }
+            try await scene.phone.recents.remove(group, options: .init(marksRead: marksRead))
+            let last = try #require(try await said.first)
+            let devices = round.isMultiple(of: 5) ? try await scene.all() : scene.devices
+            try await until("as the server has it, \(round)", devices) { device in
+                let head = try scene.world.engine.head(of: group, by: bob)
+                let isListed = head.head > head.removedSeq
+                guard head.head == last.seq, let entry = try await device.recents[group] else { return !isListed }
+                return isListed && entry.unread == head.unread && entry.lastMessage?.seq == last.seq
+            }
+        }
+        await scene.world.close()
+    }
+
+    @Test("What the server can't take for now, its disk being full, it is told again without anybody's doing")
+    func fullServer() async throws {
+        let store = FillingStore()
+        let world = try ChatWorld(users: ["alice", "bob"], store: store)
+        let names: [Identifier] = ["read", "many", "too", "muted", "out"]
+        for name in names { try await world.makeGroup(name, members: ["alice", "bob"]) }
+        let alice = try await world.client("alice")
+        for name in names { try await alice.say(1...2, in: .group(name)) }
+        let (phone, laptop) = (try await world.client("bob"), try await world.client("bob"))
+        try await until("there", [phone, laptop]) { try await $0.recents.totals().unread == 10 }
+        store.isFull = true
+        try await phone.conversation(.group("read")).markRead()
+        try await phone.recents.markRead([.group("many"), .group("too")])
+        try await phone.conversation(.group("muted")).setMuted(true)
+        try await phone.recents.remove(.group("out"))
+        #expect(try await eventually { store.refused >= 3 })
+        #expect(try await laptop.recents.totals().unread == 10)
+        #expect(try await phone.recents.totals().unread == 2)
+        store.isFull = false
+        let end = ContinuousClock.now + .seconds(20)
+        while try await laptop.recents.totals().unread(muted: true) != 2, ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        try await until("told", [phone, laptop]) { device in
+            let view = try await device.recents.view()
+            return view.totalUnread == 2 && view.totals.unread(muted: true) == 2
+                && Set(view.conversations.map(\.id.target)) == ["read", "many", "too", "muted"]
+        }
+        await world.close()
+    }
+
+    // MARK: Started again
+
+    @Test("What was set offline is so when the app starts again, and on every device once it is online")
+    func reopened() async throws {
+        let folder = folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let scene = try await scene()
+        let names: [Identifier] = ["muted", "pinned", "marked", "removed", "read"]
+        for name in names {
+            try await scene.world.makeGroup(name, members: ["alice", "bob"])
+            try await scene.alice.say(1...2, in: .group(name))
+        }
+        let before = try await scene.world.client("bob", store: .directory(folder))
+        try await until("there", scene.devices + [before]) { try await $0.recents.totals().unread == 10 }
+        await before.close()
+        let offline = try await scene.world.disconnectedClient("bob", store: .directory(folder))
+        try await offline.conversation(.group("muted")).setMuted(true)
+        try await offline.conversation(.group("pinned")).setPinned(true)
+        try await offline.conversation(.group("marked")).markRead()
+        try await offline.conversation(.group("marked")).markUnread()
+        try await offline.recents.remove(.group("removed"), options: .init(marksRead: false))
+        try await offline.recents.markRead([.group("read")])
+        try await offline.recents.add(.direct("carol"), options: .init(isMovedUp: false))
+        let list = try await offline.recents.view()
+        await offline.close()
+        let after = try await scene.world.disconnectedClient("bob", store: .directory(folder))
+        let shown = try await after.recents.view()
+        #expect(shown == list)
+        #expect(shown.totalUnread == 4)
+        #expect(shown.conversations.map(\.id.target.text) == ["pinned", "read", "marked", "muted", "carol"])
+        after.connect()
+        try await until("everywhere", try await scene.all() + [after]) { device in
+            let entries = try await device.recents.view().conversations.filter { $0.id != .direct("carol") }
+            let words = entries.map { entry in
+                [
+                    entry.id.target.text, "\(entry.unread)", entry.isMuted ? "muted" : "",
+                    entry.isPinned ? "pinned" : "", entry.isMarkedUnread ? "marked" : "",
+                ].filter { !$0.isEmpty }.joined(separator: " ")
+            }
+            return words == ["pinned 2 pinned", "read 0", "marked 0 marked", "muted 2 muted"]
+        }
+        #expect(try await after.verifyIntegrity() == [])
+        await scene.world.close()
+    }
+
+    // MARK: What is told
+
+    @Test("Read in part on another device, that is told of as a read here too, and as nothing else")
+    func readInPartElsewhere() async throws {
+        let scene = try await scene()
+        let sent = try await scene.alice.say(1...5, in: group)
+        try await until("there", scene.devices) { try await $0.recents[group]?.unread == 5 }
+        let page = try await scene.laptop.conversation(group).history(.latest, limit: 10)
+        #expect(page.messages.count == 5)
+        var events = scene.phone.recents.events.makeAsyncIterator()
+        _ = await events.next()
+        try await scene.laptop.conversation(group).markRead(upTo: sent[1].id)
+        guard case .read(.one(group), 3)? = await events.next() else {
+            Issue.record("another event")
+            return
+        }
+        guard case .updated(let entry, 3)? = await events.next() else {
+            Issue.record("another event")
+            return
+        }
+        #expect(entry.unread == 3)
+        try await scene.alice.say(6...6, in: group)
+        guard case .updated(let next, 4)? = await events.next() else {
+            Issue.record("another event")
+            return
+        }
+        #expect(next.unread == 4)
+        await scene.world.close()
+    }
+}
+
+/// A store in memory whose disk is full for a while.
+private final class FillingStore: MessageStore {
+    private let store = MemoryStore(generation: 7)
+    private let state = Mutex((isFull: false, refused: 0))
+
+    var isFull: Bool {
+        get { state.withLock { $0.isFull } }
+        set { state.withLock { $0.isFull = newValue } }
+    }
+    /// How many transactions found no room.
+    var refused: Int { state.withLock { $0.refused } }
+
+    var generation: UInt64 { store.generation }
+    var moved: Int64 { get throws { store.moved } }
+    var newest: Timetoken { get throws { store.newest } }
+    func giveBackRoom() throws -> Bool { store.giveBackRoom() }
+    func read<Answer>(_ body: (any StoreReader) throws -> Answer) throws -> Answer { try store.read(body) }
+
+    func write<Answer>(_ body: (any StoreWriter, _ commit: Int64) throws -> Answer) throws -> Answer {
+        let isFull = state.withLock { state in
+            if state.isFull { state.refused += 1 }
+            return state.isFull
+        }
+        if isFull { throw ChatError(.storageFull, "the disk is full") }
+        return try store.write(body)
+    }
+}

@@ -1,0 +1,534 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import Testing
+
+/// The list of recent conversations, as an app sees it.
+@Suite("Recents")
+struct RecentsTests {
+    private let group = ConversationID.group("swift")
+
+    private struct Scene {
+        let world: ChatWorld
+        let alice: ChatClient
+        let phone: ChatClient
+        let laptop: ChatClient
+        var devices: [ChatClient] { [phone, laptop] }
+    }
+
+    /// Alice writes, bob has two devices.
+    private func scene() async throws -> Scene {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        return Scene(
+            world: world, alice: try await world.client("alice"), phone: try await world.client("bob"),
+            laptop: try await world.client("bob"))
+    }
+
+    @discardableResult
+    private func say(_ count: Int, in place: ConversationID, by client: ChatClient) async throws -> [Message] {
+        var sent: [Message] = []
+        for number in 0..<count {
+            sent.append(try await client.conversation(place).send(.text("\(number)")).delivered())
+        }
+        return sent
+    }
+
+    private func until(
+        _ what: String, _ devices: [ChatClient], _ holds: (ChatClient) async throws -> Bool,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        for (index, device) in devices.enumerated() {
+            #expect(
+                try await eventually { try await holds(device) }, "\(what) on device \(index)",
+                sourceLocation: sourceLocation)
+        }
+    }
+
+    // MARK: What is in it
+
+    @Test(
+        "Each message makes an entry or moves it up; every kind but rooms has one, built from its name alone",
+        .rows(174, 175, 176, 177, 178, 179, 180, 191, 227))
+    func traffic() async throws {
+        let scene = try await scene()
+        #expect(try await scene.phone.recents.view().conversations.isEmpty)
+        #expect(try await scene.phone.recents[group] == nil)
+        try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        try await scene.world.makeRoom("lobby")
+        let channel = ConversationID.community("city", channel: "open")
+        let room = scene.phone.conversation(.room("lobby")).subscribe()
+        for place in [group, .direct("bob"), channel, .room("lobby")] as [ConversationID] {
+            try await say(1, in: place, by: scene.alice)
+        }
+        try await until("three entries", scene.devices) {
+            try await $0.recents.view().conversations.map(\.id) == [channel, .direct("alice"), group]
+        }
+        try await say(1, in: group, by: scene.alice)
+        try await until("moved up", scene.devices) {
+            try await $0.recents.view().conversations.map(\.id) == [group, channel, .direct("alice")]
+        }
+        let entry = try #require(try await scene.phone.recents[group])
+        #expect(entry.unread == 2 && entry.lastMessage?.seq == 2 && entry.localExtension == nil)
+        // An own message moves it up too.
+        try await say(1, in: .direct("alice"), by: scene.phone)
+        try await until("own", scene.devices) {
+            try await $0.recents.view().conversations.first?.id == .direct("alice")
+        }
+        // A conversation needs no entry.
+        try await scene.phone.recents.remove(group)
+        #expect(try await scene.phone.recents[group] == nil)
+        #expect(try await scene.phone.conversation(group).history(.latest).messages.count == 2)
+        _ = room
+        await scene.world.close()
+    }
+
+    @Test("The list comes in pages of any size, pinned ones first, in one order everywhere", .rows(181, 182, 183, 192))
+    func pages() async throws {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        var names: [ConversationID] = []
+        for number in 1...25 {
+            let name = Identifier(known: "g\(number)")
+            try await world.makeGroup(name, members: ["alice", "bob"])
+            try await say(1, in: .group(name), by: alice)
+            names.insert(.group(name), at: 0)
+        }
+        let phone = try await world.client("bob")
+        try await until("all", [phone]) { try await $0.recents.view().conversations.map(\.id) == names }
+        for pin in [names[24], names[3]] { try await phone.conversation(pin).setPinned(true) }
+        let order = [names[3], names[24]] + names.filter { $0 != names[3] && $0 != names[24] }
+        for limit in [1, 2, 7, 24, 25, 26] {
+            var found: [RecentConversation] = []
+            while case let page = try await phone.recents.view(limit: limit, after: found.last).conversations,
+                !page.isEmpty
+            {
+                #expect(page.count <= limit)
+                found += page
+            }
+            #expect(found.map(\.id) == order, "pages of \(limit)")
+        }
+        let laptop = try await world.client("bob")
+        try await until("pins first on a new device", [phone, laptop]) {
+            try await $0.recents.view().conversations.map(\.id) == order
+        }
+        await #expect(
+            performing: { _ = try await phone.recents.view(limit: 0) },
+            throws: { ($0 as? ChatError)?.parameter == "limit" })
+        await world.close()
+    }
+
+    @Test(
+        "The list is filtered by kind, by muted, by unread; the last message by its type, and nothing else changes",
+        .rows(187, 188, 189, 190, 207))
+    func filters() async throws {
+        let scene = try await scene()
+        try await say(2, in: group, by: scene.alice)
+        try await say(1, in: .direct("bob"), by: scene.alice)
+        _ = try await scene.alice.conversation(group).send(
+            MessageContent(type: .notice, json: RawJSON(known: #"{"text":"n"}"#))
+        ).delivered()
+        _ = try await scene.alice.conversation(.direct("bob")).send(
+            MessageContent(type: MessageType("app:x"), json: RawJSON(known: "{}"))
+        ).delivered()
+        try await until("all", [scene.phone]) { try await $0.recents.view().totalUnread == 4 }
+        let recents = scene.phone.recents
+        func ids(_ filter: RecentsFilter) async throws -> [ConversationID] {
+            try await recents.view(matching: filter).conversations.map(\.id)
+        }
+        #expect(try await ids(.init(kinds: [.group])) == [group])
+        #expect(try await ids(.init(kinds: [.direct, .group])) == [.direct("alice"), group])
+        #expect(try await ids(.init(kinds: [])) == [])
+        try await scene.phone.conversation(group).setMuted(true)
+        #expect(try await ids(.init(isMuted: true)) == [group])
+        #expect(try await ids(.init(isMuted: false)) == [.direct("alice")])
+        #expect(try await recents.totals().unread(muted: true) == 2)
+        #expect(try await recents.totals().unread(muted: false) == 2)
+        try await scene.phone.conversation(.direct("alice")).markRead()
+        #expect(try await ids(.init(isUnread: true)) == [group])
+        try await scene.phone.conversation(.direct("alice")).markUnread()
+        #expect(try await ids(.init(isUnread: true)) == [.direct("alice"), group])
+
+        let plain = try await recents.view(matching: .init(excludedLastTypes: [.notice, MessageType("app:x")]))
+        #expect(plain.conversations.map(\.id) == [.direct("alice"), group])
+        #expect(plain.conversations.map { $0.lastMessage?.seq } == [1, 2])
+        let none = try await recents.view(matching: .init(excludedLastTypes: [.notice, .text, MessageType("app:x")]))
+        #expect(none.conversations.map(\.id) == [.direct("alice"), group])
+        #expect(none.conversations.allSatisfy { $0.lastMessage == nil })
+        await scene.world.close()
+    }
+
+    @Test(
+        "A conversation is put into the list by hand, with its last message or without, where it belongs or at the top",
+        .rows(193, 194, 195))
+    func byHand() async throws {
+        let scene = try await scene()
+        try await say(1, in: group, by: scene.alice)
+        try await until("there", scene.devices) { try await $0.recents[group] != nil }
+        let recents = scene.phone.recents
+        let empty = try await recents.add(.direct("carol"))
+        #expect(empty.lastMessage == nil && empty.unread == 0)
+        #expect(try await recents.view().conversations.map(\.id) == [.direct("carol"), group])
+        let last = try await recents.add(.direct("dave"), options: .init(isMovedUp: false))
+        #expect(last.lastMessage == nil)
+        #expect(try await recents.view().conversations.map(\.id) == [.direct("carol"), group, .direct("dave")])
+        // One that is in it stays as it is.
+        let there = try await recents.add(group)
+        #expect(there.lastMessage?.seq == 1)
+
+        for (options, shown) in [
+            (Recents.AddOptions(), Seq?.none), (.init(showsLastMessage: true), 1),
+        ] {
+            try await recents.remove(group)
+            try await until("gone", scene.devices) { try await $0.recents[group] == nil }
+            #expect(try await recents.add(group, options: options).lastMessage?.seq == shown)
+            try await until("back", [scene.laptop]) { try await $0.recents[group]?.lastMessage?.seq == 1 }
+        }
+        try await recents.remove(group)
+        try await recents.add(group)
+        try await say(1, in: group, by: scene.alice)
+        try await until("the next message shows", scene.devices) {
+            try await $0.recents[group]?.lastMessage?.seq == 2
+        }
+        await #expect(
+            performing: { _ = try await recents.add(.room("lobby")) },
+            throws: { ($0 as? ChatError)?.parameter == "conversation" })
+        await scene.world.close()
+    }
+
+    @Test(
+        "What the app keeps with an entry stays on this device, replaced as a whole, told of or not",
+        .rows(196, 197, 198))
+    func localExtension() async throws {
+        let scene = try await scene()
+        try await say(1, in: group, by: scene.alice)
+        try await until("there", scene.devices) { try await $0.recents[group] != nil }
+        let recents = scene.phone.recents
+        var events = recents.events.makeAsyncIterator()
+        _ = await events.next()
+        try await recents.setLocalExtension(RawJSON(#"{"mark": "@", "at": 1}"#), of: group, notifies: false)
+        try await recents.setLocalExtension(RawJSON(#"{"mark": "👍🏽 مرحبا"}"#), of: group)
+        #expect(try await recents[group]?.localExtension?.text == #"{"mark": "👍🏽 مرحبا"}"#)
+        guard case .updated(let entry, _)? = await events.next() else {
+            Issue.record("another event")
+            return
+        }
+        #expect(entry.localExtension?.text == #"{"mark": "👍🏽 مرحبا"}"#)
+        #expect(try await scene.laptop.recents[group]?.localExtension == nil)
+        for wrong in [#"["a"]"#, "{\"a\": \"\(String(repeating: "x", count: 1100))\"}"] {
+            await #expect(
+                performing: { _ = try await recents.setLocalExtension(RawJSON(wrong), of: group) },
+                throws: { ($0 as? ChatError)?.parameter == "localExtension" })
+        }
+        try await recents.setLocalExtension(nil, of: group)
+        #expect(try await recents[group]?.localExtension == nil)
+        await scene.world.close()
+    }
+
+    @Test("What was typed and not sent is shown in the list")
+    func drafts() async throws {
+        let scene = try await scene()
+        try await say(1, in: group, by: scene.alice)
+        try await until("there", [scene.phone]) { try await $0.recents[group] != nil }
+        var views = scene.phone.recents.views().makeAsyncIterator()
+        #expect(await views.next()?.conversations.first?.draft == nil)
+        try await scene.phone.conversation(group).setDraft(Draft("not yet"))
+        #expect(await views.next()?.conversations.first?.draft?.text == "not yet")
+        await scene.world.close()
+    }
+
+    // MARK: Reading
+
+    @Test(
+        "Each message of others is unread until the app says it was read; one conversation, several, a kind, all",
+        .rows(204, 205, 206, 209, 210, 211, 212, 213, 214, 215))
+    func reading() async throws {
+        let scene = try await scene()
+        try await scene.world.makeGroup("two", members: ["alice", "bob"])
+        let places: [ConversationID] = [group, .group("two"), .direct("bob")]
+        func fill() async throws {
+            for (count, place) in zip(2..., places) { try await say(count, in: place, by: scene.alice) }
+        }
+        func totals(_ wanted: [ConversationKind: Int64]) async throws {
+            try await until("totals \(wanted)", scene.devices) { device in
+                let totals = try await device.recents.totals()
+                return ConversationKind.allCases.allSatisfy { totals.unread(of: $0) == wanted[$0] ?? 0 }
+                    && totals.unread == wanted.values.reduce(0, +)
+            }
+        }
+        try await fill()
+        try await totals([.group: 5, .direct: 4])
+        #expect(try await scene.phone.recents[group]?.unread == 2)
+        try await scene.phone.conversation(group).markRead()
+        try await totals([.group: 3, .direct: 4])
+        let unknown = try await scene.laptop.recents.markRead([.group("two"), .direct("alice"), .group("nowhere")])
+        #expect(unknown == [.group("nowhere")])
+        try await totals([:])
+        try await fill()
+        try await totals([.group: 5, .direct: 4])
+        try await scene.phone.recents.markAllRead(of: .group)
+        try await totals([.direct: 4])
+        try await fill()
+        try await scene.laptop.recents.markAllRead()
+        try await fill()
+        try await totals([.group: 5, .direct: 4])
+        await scene.world.close()
+    }
+
+    @Test("Ten thousand marks are few requests, and each conversation goes up to what was shown")
+    func manyMarks() async throws {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        let names = (1...120).map { Identifier(known: "g\($0)") }
+        for name in names { try await world.makeGroup(name, members: ["alice", "bob"]) }
+        let alice = try await world.client("alice")
+        for name in names { try await alice.conversation(.group(name)).send(.text("hi")) }
+        await alice.flushed()
+        let phone = try await world.client("bob")
+        try await until("all", [phone]) { try await $0.recents.view(limit: 200).conversations.count == 120 }
+        let before = world.requests(of: "bob")
+        try await phone.recents.markAllRead()
+        try await until("heard", [phone]) { _ in try world.engine.totals(by: Caller(user: "bob")).unread == 0 }
+        let laptop = try await world.client("bob")
+        try await until("read", [phone, laptop]) { try await $0.recents.totals().unread == 0 }
+        let after = world.requests(of: "bob")
+        #expect((after["readMany"] ?? 0) - (before["readMany"] ?? 0) == 1)
+        #expect(after["read"] == before["read"])
+        await world.close()
+    }
+
+    @Test(
+        "Marked as unread, muted, pinned and taken out: each is so on every device, whoever was away, and on a new one",
+        .rows(216))
+    func everywhere() async throws {
+        let scene = try await scene()
+        try await say(2, in: group, by: scene.alice)
+        try await say(1, in: .direct("bob"), by: scene.alice)
+        try await until("there", scene.devices) { try await $0.recents.totals().unread == 3 }
+        func all() async throws -> [ChatClient] { scene.devices + [try await scene.world.client("bob")] }
+        scene.world.goOffline("bob")
+        try await scene.phone.conversation(group).setMuted(true)
+        try await scene.phone.conversation(group).setPinned(true)
+        try await scene.laptop.conversation(.direct("alice")).markRead()
+        #expect(try await scene.phone.recents[group]?.isMuted == true)
+        try await say(1, in: group, by: scene.alice)
+        scene.world.goOnline("bob")
+        try await until("muted, pinned, read", try await all()) { device in
+            let list = try await device.recents.view()
+            return list.conversations.map(\.id) == [group, .direct("alice")] && list.conversations[0].isMuted
+                && list.conversations[0].isPinned && list.conversations[0].unread == 3
+                && list.conversations[1].unread == 0 && list.totals.unread(muted: true) == 3
+        }
+        try await scene.phone.conversation(.direct("alice")).markUnread()
+        try await until("marked", try await all()) { device in
+            let entry = try await device.recents[.direct("alice")]
+            return entry?.isMarkedUnread == true && entry?.unread == 0
+        }
+        try await scene.laptop.conversation(.direct("alice")).markRead()
+        try await until("not marked", try await all()) {
+            try await $0.recents[.direct("alice")]?.isMarkedUnread == false
+        }
+        for isMuted in [false, true, false] { try await scene.laptop.conversation(group).setMuted(isMuted) }
+        try await until("not muted", try await all()) { try await $0.recents[group]?.isMuted == false }
+        await scene.world.close()
+    }
+
+    @Test("A mark that was set after a read that comes late stays; one the reader knew of goes")
+    func markAgainstRead() async throws {
+        let scene = try await scene()
+        try await say(3, in: group, by: scene.alice)
+        try await until("there", scene.devices) { try await $0.recents[group]?.unread == 3 }
+        let engine = scene.world.engine
+        let bob = Caller(user: "bob")
+        let epoch = try engine.head(of: group, by: bob).state.epoch
+        func change(_ change: StateChange) async throws -> ReadSummary {
+            try await withCheckedThrowingContinuation { continuation in
+                engine.change(group, change, by: bob) { continuation.resume(with: $0.mapError { $0 as any Error }) }
+            }
+        }
+        let seen = try await change(.read(seq: 1, epoch: epoch, userRev: 0)).userRev
+        let marked = try await change(.markUnread)
+        #expect(marked.isMarkedUnread && marked.readSeq == 1 && marked.userRev > seen)
+        // It says what was read, and knew nothing of the mark.
+        let late = try await change(.read(seq: 2, epoch: epoch, userRev: seen))
+        #expect(late.isMarkedUnread && late.readSeq == 2 && late.unread == 1)
+        let muted = try await change(.settings(isMuted: true, isPinned: nil))
+        #expect(muted.userRev > late.userRev)
+        // What else was set since is no mark.
+        #expect(try await change(.read(seq: 2, epoch: epoch, userRev: marked.userRev)).isMarkedUnread == false)
+        await scene.world.close()
+    }
+
+    // MARK: Taking out
+
+    @Test(
+        "Check 11: taken out, its unread leaves the total and its messages stay; with the next message it is back",
+        .rows(218, 219, 220, 221))
+    func removal() async throws {
+        let scene = try await scene()
+        for marksRead in [false, true] {
+            let before = try await scene.phone.recents[group]?.unread ?? 0
+            try await say(3, in: group, by: scene.alice)
+            try await until("three", scene.devices) { try await $0.recents[group]?.unread == before + 3 }
+            let isThere = try await scene.phone.recents.remove(group, options: .init(marksRead: marksRead))
+            #expect(isThere)
+            #expect(try await scene.phone.recents.totals().unread == 0)
+            #expect(try await scene.phone.recents.remove(group) == false)
+            try await until("gone", scene.devices + [try await scene.world.client("bob")]) { device in
+                let view = try await device.recents.view()
+                return view.conversations.isEmpty && view.totalUnread == 0
+            }
+            #expect(try await scene.phone.conversation(group).history(.latest, from: .local).messages.count >= 3)
+            try await say(1, in: group, by: scene.alice)
+            try await until("back", scene.devices + [try await scene.world.client("bob")]) {
+                try await $0.recents[group]?.unread == (marksRead ? 1 : 4)
+            }
+        }
+        await scene.world.close()
+    }
+
+    @Test(
+        "What does not roam is in no new device's list until something is said; its history is there", .rows(222))
+    func roaming() async throws {
+        let scene = try await scene()
+        try await say(3, in: group, by: scene.alice)
+        try await until("there", scene.devices) { try await $0.recents[group]?.unread == 3 }
+        try await scene.phone.conversation(group).markRead()
+        try await scene.phone.recents.stopRoaming([group])
+        try await until("still there", scene.devices) { try await $0.recents[group]?.lastMessage?.seq == 3 }
+        try await until("heard", [scene.phone]) { _ in
+            try scene.world.engine.head(of: group, by: Caller(user: "bob")).recentTime == nil
+        }
+        let new = try await scene.world.client("bob")
+        try await say(1, in: .direct("bob"), by: scene.alice)
+        try await until("the other one", [new]) { try await $0.recents.view().conversations.count == 1 }
+        #expect(try await new.conversation(group).history(.latest).messages.count == 3)
+        try await say(1, in: group, by: scene.alice)
+        try await until("back", [new]) { try await $0.recents[group]?.lastMessage?.seq == 4 }
+        await scene.world.close()
+    }
+
+    // MARK: Events
+
+    /// What events say, in words.
+    private func words(_ event: RecentsEvent) -> String {
+        switch event {
+        case .added(let entry, let total): "added \(entry.id) \(entry.unread) of \(total)"
+        case .updated(let entry, let total): "updated \(entry.id) \(entry.unread) of \(total)"
+        case .removed(let id, let total): "removed \(id) of \(total)"
+        case .read(let scope, let total): "read \(scope) of \(total)"
+        case .unreadByKind(let counts):
+            "kinds \(counts.filter { $0.value > 0 }.map { "\($0.key) \($0.value)" }.sorted())"
+        case .loadedAll: "loaded all"
+        case .missed(let count): "missed \(count)"
+        }
+    }
+
+    private actor Log {
+        private(set) var lines: [String] = []
+        func add(_ line: String) { lines.append(line) }
+        func take() -> [String] {
+            defer { lines = [] }
+            return lines
+        }
+    }
+
+    @Test(
+        "Check 10: each event comes once, exactly when it should, with the total afterwards",
+        .rows(184, 185, 186, 199, 200, 201, 202, 203))
+    func events() async throws {
+        let scene = try await scene()
+        let log = Log()
+        let watching = Task { for await event in scene.phone.recents.events { await log.add(words(event)) } }
+        func expect(_ wanted: [String], sourceLocation: SourceLocation = #_sourceLocation) async throws {
+            #expect(
+                try await eventually { await log.lines.count >= wanted.count }, sourceLocation: sourceLocation)
+            try await Task.sleep(for: .milliseconds(30))
+            #expect(await log.take() == wanted, sourceLocation: sourceLocation)
+        }
+        try await expect(["loaded all"])
+        let first = try await say(1, in: .direct("bob"), by: scene.alice)
+        try await expect(["added direct:alice 1 of 1", "kinds [\"direct 1\"]"])
+        try await say(1, in: .direct("bob"), by: scene.alice)
+        try await expect(["updated direct:alice 2 of 2", "kinds [\"direct 2\"]"])
+        try await scene.phone.conversation(.direct("alice")).markRead()
+        try await expect(["read one(direct:alice) of 0", "updated direct:alice 0 of 0"])
+        try await scene.phone.conversation(.direct("alice")).markRead()
+        try await say(1, in: group, by: scene.alice)
+        try await expect(["added group:swift 1 of 1", "kinds [\"group 1\"]"])
+        try await say(2, in: .direct("bob"), by: scene.alice)
+        try await expect([
+            "updated direct:alice 1 of 2", "kinds [\"direct 1\", \"group 1\"]", "updated direct:alice 2 of 3",
+            "kinds [\"direct 2\", \"group 1\"]",
+        ])
+        try await scene.phone.recents.markAllRead(of: .direct)
+        try await expect(["read kind(ScrollbackModel.ConversationKind.direct) of 1"])
+        try await scene.laptop.conversation(group).markRead()
+        try await expect(["read one(group:swift) of 0", "updated group:swift 0 of 0"])
+        // The last message changes; another that is none of the list's shows nothing.
+        let last = try await say(1, in: group, by: scene.alice)[0]
+        try await expect(["updated group:swift 1 of 1", "kinds [\"group 1\"]"])
+        try await scene.alice.conversation(group).edit(last.id, to: .text("edited"))
+        try await expect(["updated group:swift 1 of 1"])
+        try await scene.alice.conversation(.direct("bob")).edit(first[0].id, to: .text("edited"))
+        try await scene.alice.conversation(group).recall(last.id)
+        try await expect(["updated group:swift 0 of 0", "kinds []"])
+        try await scene.phone.recents.remove(group)
+        try await expect(["removed group:swift of 0"])
+        try await say(1, in: group, by: scene.alice)
+        try await expect(["added group:swift 1 of 1", "kinds [\"group 1\"]"])
+        try await scene.phone.recents.markRead([group, .direct("alice")])
+        try await expect(["read many([group:swift, direct:alice]) of 0"])
+        watching.cancel()
+        await scene.world.close()
+    }
+
+    @Test(
+        "On a new device the list is loaded from the top, its total is whole from the first window, then it is all there"
+    )
+    func newDevice() async throws {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        let names = (1...230).map { Identifier(known: "g\($0)") }
+        for name in names { try await world.makeGroup(name, members: ["alice", "bob"]) }
+        for name in names { try await alice.conversation(.group(name)).send(.text("hi")) }
+        await alice.flushed()
+        let device = try await world.disconnectedClient("bob")
+        let log = Log()
+        let watching = Task {
+            for await event in device.recents.events {
+                if case .loadedAll = event {
+                    await log.add("\(try await device.recents.view(limit: 1000).conversations.count)")
+                }
+            }
+        }
+        let totals = Task {
+            var seen: Set<Int64> = []
+            for await view in device.recents.views() {
+                if !view.conversations.isEmpty { seen.insert(view.totalUnread) }
+                if view.conversations.count == 100,
+                    try await device.recents.view(limit: 1000).conversations.count == 230
+                {
+                    break
+                }
+            }
+            return seen
+        }
+        device.connect()
+        #expect(try await eventually { await log.lines == ["230"] })
+        #expect(try await totals.value == [230])
+        let list = try await device.recents.view(limit: 230).conversations
+        var wanted: [ConversationID] = []
+        var cursor: String?
+        repeat {
+            let page = try world.engine.recents(limit: 100, cursor: cursor, by: Caller(user: "bob"))
+            wanted += page.heads.map(\.conversation)
+            cursor = page.next
+        } while cursor != nil
+        #expect(list.map(\.id) == wanted)
+        watching.cancel()
+        await world.close()
+    }
+}

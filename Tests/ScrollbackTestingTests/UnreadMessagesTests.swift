@@ -1,0 +1,186 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+/// What was not read yet, and what was missed, one message after the other.
+@Suite("Unread and missed messages as a sequence")
+struct UnreadMessagesTests {
+    private let group = ConversationID.group("swift")
+    private let channel = ConversationID.community("city", channel: "general")
+
+    private func texts(_ messages: MessageSequence) async throws -> [String] {
+        var texts: [String] = []
+        for try await message in messages { texts.append(message.text ?? "-") }
+        return texts
+    }
+
+    private func say(_ numbers: ClosedRange<Int>, _ client: ChatClient, in id: ConversationID) async throws {
+        for number in numbers { try await client.conversation(id).send(.text("\(number)")) }
+        await client.flushed()
+    }
+
+    @Test(
+        "What is unread comes oldest first, others' that count alone, from the device and then the server, on each device",
+        .rows(208))
+    func unread() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        try await say(1...150, alice, in: group)
+        let phone = try await world.client("bob")
+        let tablet = try await world.client("bob")
+        let (chat, other) = (phone.conversation(group), tablet.conversation(group))
+        #expect(try await eventually { try await chat.recent()?.unread == 150 })
+        // A new device has the last message, and walks into what it lacks.
+        #expect(try await texts(try await chat.unreadMessages()) == (1...150).map(String.init))
+
+        let read = try await chat.history(.around(.seq(20), before: 0, after: 0)).messages[0]
+        try await chat.markRead(upTo: read.id)
+        _ = try await chat.send(.text("mine")).delivered()
+        _ = try await alice.conversation(group).send(.text("beep"), traits: .init(countsUnread: false)).delivered()
+        _ = try await alice.conversation(group).recall(read.id).delivered()
+        let taken = try await chat.history(.around(.seq(30), before: 0, after: 0)).messages[0]
+        _ = try await alice.conversation(group).recall(taken.id).delivered()
+        try await say(151...151, alice, in: group)
+        let left = (Array(21...29) + Array(31...151)).map(String.init)
+        for device in [chat, other] {
+            #expect(try await eventually { try await device.recent()?.unread == Int64(left.count) })
+            #expect(try await texts(try await device.unreadMessages()) == left)
+        }
+        // A loop that has begun is not cut short by reading.
+        var walk = try await other.unreadMessages().makeAsyncIterator()
+        #expect(try await walk.next()?.text == "21")
+        try await other.markRead()
+        #expect(try await walk.next()?.text == "22")
+        #expect(try await eventually { try await chat.recent()?.unread == 0 })
+        #expect(try await texts(try await chat.unreadMessages()) == [])
+        await world.close()
+    }
+
+    @Test("Without a network what is here comes, and then why there is no more", .rows(208))
+    func unreadOffline() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        let bob = try await world.client("bob")
+        let chat = bob.conversation(group)
+        try await say(1...10, alice, in: group)
+        #expect(try await eventually { try await bob.texts(in: group).count == 10 })
+        world.goOffline("bob")
+        for await state in bob.connection where state != .online { break }
+        var seen: [String] = []
+        do {
+            for try await message in try await chat.unreadMessages() { seen.append(message.text ?? "-") }
+            Issue.record("what the server may have besides was not asked for")
+        } catch {
+            #expect(error.code == .unreachable)
+        }
+        #expect(seen == (1...10).map(String.init))
+        await world.close()
+    }
+
+    @Test(
+        "What was missed in a group within seven days comes by itself, in order and once, and what is older is a gap",
+        .rows(149))
+    func replays() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        let bob = try await world.client("bob")
+        // What is said before a new device came is history, which it reads when somebody looks there.
+        for await state in bob.connection where state == .online { break }
+        try await say(1...3, alice, in: group)
+        #expect(try await eventually { try await bob.texts(in: group).count == 3 })
+        world.goOffline("bob")
+        try await say(4...6, alice, in: group)
+        world.advance(by: 5 * 86400)
+        try await say(7...9, alice, in: group)
+        world.advance(by: 3 * 86400)
+        let events = bob.events
+        world.goOnline("bob")
+        var told: [String] = []
+        for await case .message(let message) in events {
+            told.append(message.text ?? "-")
+            if message.text == "9" { break }
+        }
+        #expect(told == ["7", "8", "9"])
+        let local = try await bob.conversation(group).history(limit: 10, from: .local)
+        #expect(local.messages.map(\.text) == ["9", "8", "7"])
+        #expect(local.gap == 4...6)
+        // What is older is there for whoever asks.
+        #expect(try await texts(try await bob.conversation(group).catchUp()) == (4...9).map(String.init))
+        #expect(try await bob.conversation(group).recent()?.unread == 9)
+        #expect(try await bob.verifyIntegrity() == [])
+        await world.close()
+    }
+
+    @Test(
+        "A channel tells nothing of what was said while the device was away, and catching up reads exactly that",
+        .rows(149))
+    func catchesUp() async throws {
+        let world = try ChatWorld()
+        try await world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        try await say(1...30, alice, in: channel)
+        let bob = try await world.client("bob")
+        let chat = bob.conversation(channel)
+        #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "30" })
+        // A new device has missed nothing.
+        #expect(try await texts(try await chat.catchUp()) == [])
+
+        world.goOffline("bob")
+        try await say(31...60, alice, in: channel)
+        world.goOnline("bob")
+        #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "60" })
+        #expect(try await chat.history(limit: 100, from: .local).messages.map(\.text) == ["60"])
+        // Away once more before anybody has caught up: nothing is left out.
+        world.goOffline("bob")
+        try await say(61...70, alice, in: channel)
+        world.goOnline("bob")
+        #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "70" })
+        for _ in 1...2 { #expect(try await texts(try await chat.catchUp()) == (31...70).map(String.init)) }
+
+        // What is said while the device is there is not missed, and comes at the end.
+        try await say(71...72, alice, in: channel)
+        #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "72" })
+        #expect(try await texts(try await chat.catchUp()) == (31...72).map(String.init))
+
+        // Once all of it is here, the next time away is what counts, however little was said.
+        world.goOffline("bob")
+        try await say(73...73, alice, in: channel)
+        world.goOnline("bob")
+        #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "73" })
+        #expect(try await texts(try await chat.catchUp()) == ["73"])
+        #expect(try await bob.verifyIntegrity() == [])
+        await world.close()
+    }
+
+    @Test("Who hears a channel catches up on the same messages, whether or not they came by themselves", .rows(149))
+    func catchesUpHearing() async throws {
+        let world = try ChatWorld()
+        try await world.makeCommunity("city", channels: ["general", "new"], members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        try await say(1...10, alice, in: channel)
+        let bob = try await world.client("bob")
+        let chat = bob.conversation(channel)
+        let subscription = chat.subscribe()
+        for await state in subscription.states where state == .live { break }
+        try await say(11...20, alice, in: channel)
+        #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "20" })
+
+        world.goOffline("bob")
+        try await say(21...40, alice, in: channel)
+        try await say(1...3, alice, in: .community("city", channel: "new"))
+        world.goOnline("bob")
+        #expect(try await eventually { try await chat.history(limit: 20, from: .local).messages.last?.text == "21" })
+        #expect(try await texts(try await chat.catchUp()) == (21...40).map(String.init))
+        // A channel that a device hears of for the first time, when it comes back, was missed as a whole.
+        let new = bob.conversation(.community("city", channel: "new"))
+        #expect(try await eventually { try await new.recent()?.lastMessage?.text == "3" })
+        #expect(try await texts(try await new.catchUp()) == ["1", "2", "3"])
+        withExtendedLifetime(subscription) {}
+        await world.close()
+    }
+}

@@ -1,0 +1,160 @@
+import Scrollback
+import ScrollbackModel
+import ScrollbackSync
+import Testing
+
+/// What the server says comes late, or twice: what a device knows already, or was told to tell, stays.
+@Suite("Older answers")
+struct OlderAnswersTests {
+    private let store: LocalStore
+    private let group = ConversationID.group("swift")
+    private let epoch = Epoch(rawValue: 7)
+
+    init() throws {
+        store = try LocalStore(directory: nil, user: "alice")
+    }
+
+    private func apply(_ head: ConversationHead) async throws {
+        _ = try await store.write { try $0.apply([.head(head)]) }
+    }
+
+    private func entry() async throws -> RecentConversation? {
+        try await store.read { [group] in try $0.recent(group) }
+    }
+
+    private func read() async throws {
+        let hasMore = try await store.write { [group] in try $0.markRead(group, upTo: nil) }
+        #expect(hasMore)
+    }
+
+    /// What the reads that are to be told name.
+    private func named() async throws -> [Int64?] {
+        try await store.read { reader in try reader.pendingReads().map(\.userRev) }
+    }
+
+    private func head(
+        _ seq: Seq, of id: ConversationID? = nil, unread: Int64 = 0, userRev: Int64, isMarked: Bool = false,
+        isSet: Bool = false, removedSeq: Seq = 0
+    ) -> ConversationHead {
+        let state = LogHead(epoch: epoch, view: 0, head: seq, firstSeq: 1, n: seq, rev: 0)
+        let last = Message(
+            conversation: id ?? group, seq: seq, n: seq, id: MessageID(high: 0x7000, low: UInt64(seq)),
+            timetoken: Timetoken(rawValue: UInt64(seq)), epoch: epoch, sender: "bob", type: .text,
+            content: .text("hello"), rev: 0)
+        let isListed = seq > removedSeq
+        return ConversationHead(
+            conversation: id ?? group, state: state, unread: unread, readSeq: seq - unread, lastMessage: last,
+            isMuted: isSet, isPinned: isSet, isMarkedUnread: isMarked, removedSeq: removedSeq,
+            recentTime: isListed ? last.timetoken : nil, userRev: userRev)
+    }
+
+    private func summary(_ seq: Seq, userRev: Int64, isMarked: Bool) -> ReadSummary {
+        ReadSummary(
+            epoch: epoch, readSeq: seq, unread: 0, mentions: 0, isMarkedUnread: isMarked, seq: seq, n: seq, rev: 0,
+            userRev: userRev)
+    }
+
+    @Test("WuKongIM#494: from before a mark was set or ended, no answer takes it away or brings it back")
+    func olderMark() async throws {
+        try await apply(head(10, userRev: 5, isMarked: true, isSet: true))
+        func shown() async throws -> [Bool] {
+            let entry = try #require(try await entry())
+            return [entry.isMarkedUnread, entry.isMuted, entry.isPinned]
+        }
+        #expect(try await shown() == [true, true, true])
+        _ = try await store.write { [group, read = summary(10, userRev: 4, isMarked: false)] in
+            try $0.apply(read, in: group)
+        }
+        #expect(try await shown() == [true, true, true])
+        try await apply(head(10, userRev: 4))
+        #expect(try await shown() == [true, true, true])
+        // Ended by a later one, it does not come back with the earlier.
+        _ = try await store.write { [group, read = summary(10, userRev: 6, isMarked: false)] in
+            try $0.apply(read, in: group)
+        }
+        #expect(try await shown() == [false, false, false])
+        try await apply(head(10, userRev: 5, isMarked: true, isSet: true))
+        #expect(try await shown() == [false, false, false])
+    }
+
+    @Test("WuKongIM#381: from before it was taken out of the list, no head brings a conversation back")
+    func olderRemoval() async throws {
+        try await apply(head(10, unread: 3, userRev: 5))
+        let wasThere = try await store.write { [group] in
+            try $0.removeRecent(group, marksRead: false, stopsRoaming: false)
+        }
+        #expect(wasThere)
+        // Read by the server before it heard of that, and after.
+        try await apply(head(10, unread: 3, userRev: 5))
+        #expect(try await entry() == nil)
+        try await apply(head(10, unread: 3, userRev: 6, removedSeq: 10))
+        for pending in try await store.read({ try $0.pendingStates() }) {
+            try await store.write { try $0.settle(pending) }
+        }
+        try await apply(head(10, unread: 3, userRev: 5))
+        #expect(try await entry() == nil)
+        let totals = try await store.read { try $0.totals() }
+        #expect(totals.unread == 0)
+        try await apply(head(11, unread: 4, userRev: 6, removedSeq: 10))
+        #expect(try await entry()?.unread == 4)
+    }
+
+    @Test("A read names the marks that were known when it was made, however much later it is told")
+    func readBeforeMark() async throws {
+        try await apply(head(10, unread: 3, userRev: 5))
+        try await read()
+        // Marked on another device after that; the answer that says so comes before the read is told.
+        try await apply(head(10, unread: 3, userRev: 6, isMarked: true))
+        #expect(try await named() == [5])
+        // Read further, where it is known.
+        try await apply(head(11, unread: 4, userRev: 6, isMarked: true))
+        try await read()
+        #expect(try await named() == [6])
+    }
+
+    @Test("A read that ends a mark of this device's own ends it, whether or not the server was told of it")
+    func readAfterOwnMark() async throws {
+        try await apply(head(10, unread: 3, userRev: 5))
+        let isSet = try await store.write { [group] in try $0.set(.markUnread, in: group) }
+        #expect(isSet)
+        // Told, and the answer is lost.
+        try await read()
+        let states = try await store.read { try $0.pendingStates().count }
+        #expect(states == 0)
+        #expect(try await named() == [nil])
+        // Read further before that is told, it ends it still.
+        try await apply(head(12, unread: 5, userRev: 5))
+        try await read()
+        #expect(try await named() == [nil])
+    }
+
+    @Test("Marked, read and marked again, the answer to the first mark leaves the second to be told")
+    func markedAgain() async throws {
+        try await apply(head(10, unread: 3, userRev: 5))
+        func mark() async throws { _ = try await store.write { [group] in try $0.set(.markUnread, in: group) } }
+        func pending() async throws -> [PendingState] { try await store.read { try $0.pendingStates() } }
+        try await mark()
+        let first = try #require(try await pending().first)
+        try await read()
+        try await mark()
+        _ = try await store.write { [group, answer = summary(7, userRev: 6, isMarked: true)] in
+            try $0.settle(first)
+            return try $0.apply(answer, in: group)
+        }
+        #expect(try await entry()?.isMarkedUnread == true)
+        // The read is told first, and the mark once that is answered.
+        #expect(try await pending().count == 0)
+        _ = try await store.write { [group, answer = summary(10, userRev: 7, isMarked: false)] in
+            try $0.apply(answer, in: group)
+        }
+        #expect(try await entry()?.isMarkedUnread == true)
+        let second = try #require(try await pending().first)
+        #expect(second.sort == .mark)
+        _ = try await store.write { [group, answer = summary(10, userRev: 8, isMarked: true)] in
+            try $0.settle(second)
+            return try $0.apply(answer, in: group)
+        }
+        #expect(try await entry()?.isMarkedUnread == true)
+        #expect(try await pending().count == 0)
+    }
+}

@@ -1,0 +1,119 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import ScrollbackUI
+import Testing
+
+@MainActor
+@Suite("A model of the list of recents")
+struct RecentsModelTests {
+    /// A world in which Alice has as many conversations, of one message each, with 1 the oldest.
+    private func world(_ count: Int) async throws -> (world: ChatWorld, alice: ChatClient) {
+        let world = try ChatWorld()
+        let bob = try await world.client("bob")
+        for number in 1...count {
+            try await world.makeGroup(try Identifier("\(number)"), members: ["bob", "alice"])
+            _ = try await bob.conversation(group(number)).send(.text("\(number)")).delivered()
+        }
+        return (world, try await world.client("alice"))
+    }
+
+    private func group(_ number: Int) throws -> ConversationID { .group(try Identifier("\(number)")) }
+
+    @Test("It grows by pages until all is there, with the totals of all from the beginning", .rows(183, 185, 192, 205))
+    func pages() async throws {
+        let (world, alice) = try await world(25)
+        let model = RecentsModel(alice.recents, pageSize: 10)
+        #expect(!model.isLoaded && !model.isLoadedAll)
+        try await shows { model.numbers == Array((16...25).reversed()) && model.totals.unread == 25 }
+        #expect(model.hasMore && !model.isLoadedAll)
+        try await model.loadMore()
+        #expect(model.numbers == Array((6...25).reversed()), "there once the call returns")
+        try await model.loadMore()
+        #expect(model.numbers == Array((1...25).reversed()))
+        try await shows { model.isLoadedAll }
+        try await model.loadMore()
+        #expect(model.numbers.count == 25)
+        // What comes moves up, in the list as it has grown.
+        let bob = try await world.client("bob")
+        _ = try await bob.conversation(group(3)).send(.text("3")).delivered()
+        try await shows { model.numbers == [3] + (1...25).reversed().filter { $0 != 3 } }
+        #expect(model.totals.unread == 26)
+        await world.close()
+    }
+
+    @Test("Another filter begins with one page again, and the totals stay those of all")
+    func filters() async throws {
+        let (world, alice) = try await world(8)
+        let bob = try await world.client("bob")
+        _ = try await bob.conversation(.direct("alice")).send(.text("hello")).delivered()
+        let model = RecentsModel(alice.recents, pageSize: 3)
+        try await shows { model.conversations.count == 3 && model.totals.unread == 9 }
+        try await model.loadMore()
+        model.filter = .init(kinds: [.direct])
+        try await shows { model.conversations.map(\.id) == [.direct("bob")] && !model.hasMore }
+        #expect(model.totals.unread == 9)
+        model.filter = .init(kinds: [.group])
+        try await shows { model.numbers == [8, 7, 6] && model.hasMore }
+        await world.close()
+    }
+
+    @Test("What the user does is shown at once, and on the user's other devices")
+    func acts() async throws {
+        let (world, alice) = try await world(4)
+        let other = try await world.client("alice")
+        let model = RecentsModel(alice.recents)
+        let tablet = RecentsModel(other.recents)
+        for model in [model, tablet] { try await shows { model.numbers == [4, 3, 2, 1] } }
+        try await model.setPinned(true, group(2))
+        try await model.setMuted(true, group(3))
+        try await model.remove(group(1))
+        try await model.markRead([group(4)])
+        try await model.markUnread(group(4))
+        for model in [model, tablet] {
+            try await shows {
+                model.numbers == [2, 4, 3] && model.totals.unread == 2 && model.totals.unread(muted: true) == 1
+                    && model.conversations.map(\.isPinned) == [true, false, false]
+                    && model.conversations.map(\.isMuted) == [false, false, true]
+                    && model.conversations.map(\.isMarkedUnread) == [false, true, false]
+            }
+        }
+        try await tablet.setPinned(false, group(2))
+        try await tablet.markAllRead()
+        for model in [model, tablet] {
+            try await shows {
+                model.numbers == [4, 3, 2] && model.totals.unread == 0
+                    && !model.conversations.contains { $0.isMarkedUnread }
+            }
+        }
+        #expect(try await model.markRead([group(4), .group("elsewhere")]) == [.group("elsewhere")])
+        await #expect(throws: ChatError.self) { try await model.setPinned(true, .room("lobby")) }
+        #expect(model.error?.code == .invalidParameter)
+        await world.close()
+    }
+
+    @Test("Let go of, it goes, and follows nothing any more")
+    func released() async throws {
+        let (world, alice) = try await world(3)
+        var model: RecentsModel? = RecentsModel(alice.recents, pageSize: 2)
+        weak let released = model
+        if let model {
+            try await shows { model.numbers == [3, 2] }
+            try await model.loadMore()
+        }
+        let running = try #require(model).running
+        #expect(running.count == 2)
+        model = nil
+        try #require(released == nil)
+        for task in running { await task.value }
+        await world.close()
+    }
+}
+
+extension RecentsModel {
+    /// The names of the groups shown, which are numbers.
+    fileprivate var numbers: [Int] {
+        conversations.compactMap { Int($0.id.description.dropFirst("group:".count)) }
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import ScrollbackUI
+import Testing
+
+@MainActor
+@Suite("A model of a conversation")
+struct TimelineModelTests {
+    private let group = ConversationID.group("swift")
+
+    /// A world with a group, in which Bob has said so much.
+    private func world(saying count: Int) async throws -> (world: ChatWorld, alice: ChatClient, bob: ChatClient) {
+        let world = try ChatWorld(users: ["bob"])
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let bob = try await world.client("bob")
+        try await say(1...count, bob)
+        return (world, try await world.client("alice"), bob)
+    }
+
+    private func say(_ numbers: ClosedRange<Int>, _ client: ChatClient) async throws {
+        for number in numbers { try await client.conversation(group).send(.text("\(number)")) }
+        await client.flushed()
+    }
+
+    @Test("It shows the newest messages, who wrote them and who types, and scrolls both ways")
+    func scrolls() async throws {
+        let (world, alice, bob) = try await world(saying: 50)
+        let model = TimelineModel(alice.conversation(group), window: 10)
+        #expect(!model.isLoaded)
+        try await shows { model.numbers == Array(41...50) && model.people["bob"]?.name == "Bob" }
+        #expect(model.isLoaded && model.isAtNewest && model.hasOlder)
+        async let older: Void = model.loadOlder()
+        async let again: Void = model.loadOlder()
+        _ = try await (older, again)
+        #expect(!model.isLoadingOlder)
+        try await shows { model.numbers == Array(36...50) }
+        for _ in 1...8 { try await model.loadOlder() }
+        try await shows { model.numbers == Array(1...20) && !model.isAtNewest && !model.hasOlder }
+        try await model.loadNewer()
+        try await shows { model.numbers == Array(6...25) }
+        try await model.jump(to: .latest)
+        try await shows { model.numbers == Array(41...50) && model.isAtNewest }
+        bob.conversation(group).setTyping(true)
+        try await shows { model.typing == ["bob"] }
+        try await say(51...51, bob)
+        try await shows { model.numbers.last == 51 && model.typing == [] }
+        await world.close()
+    }
+
+    @Test("What is sent is shown at once, says how far it is, and keeps its identity to the end")
+    func sends() async throws {
+        let (world, alice, bob) = try await world(saying: 1)
+        let model = TimelineModel(alice.conversation(group))
+        try await shows { model.numbers == [1] }
+        world.goOffline("alice")
+        let sending = try await model.send(.text("2"))
+        try await shows { model.pending.map(\.id) == [sending.id] }
+        let ids = model.items.map(\.id)
+        try await model.cancel(sending.id)
+        try await shows { model.items.count == 1 }
+        let second = try await model.send(.text("2"))
+        try await shows { model.items.count == 2 }
+        #expect(model.items.map(\.id) == [ids[0], second.id.description])
+        world.goOnline("alice")
+        try await shows { model.numbers == [1, 2] && model.pending.isEmpty }
+        #expect(model.items.map(\.id) == [ids[0], second.id.description])
+
+        try await world.setMember("alice", of: group, false)
+        let refused = try await model.send(.text("3"))
+        try await shows {
+            if case .failed(let error) = model.pending.last?.state { error.code == .notMember } else { false }
+        }
+        try await world.setMember("alice", of: group, true)
+        try await model.retry(refused.id)
+        try await shows { model.numbers == [1, 2, 3] }
+        #expect(try await bob.conversation(group).history(limit: 1, from: .remote).messages[0].text == "3")
+        #expect(model.error == nil)
+        await world.close()
+    }
+
+    @Test("What can't be done is thrown, and stays to be shown until it was")
+    func errors() async throws {
+        let (world, alice, _) = try await world(saying: 5)
+        let model = TimelineModel(alice.conversation(group), window: 2)
+        try await shows { model.numbers == [4, 5] }
+        await #expect(throws: ChatError.self) { try await model.jump(to: .id(MessageID(UUID()))) }
+        #expect(model.error?.code == .unknownMessage)
+        model.error = nil
+        await #expect(throws: ChatError.self) { try await model.send(.text(String(repeating: "a", count: 1 << 20))) }
+        #expect(model.error?.code == .tooLarge)
+        await #expect(throws: ChatError.self) { try await model.markRead(upTo: MessageID(UUID())) }
+        #expect(model.error?.code == .unknownMessage)
+        #expect(model.numbers == [4, 5])
+        await world.close()
+    }
+
+    @Test("It is read by itself only where that was asked for, once the newest message is on the screen")
+    func reads() async throws {
+        let (world, alice, bob) = try await world(saying: 20)
+        let chat = alice.conversation(group)
+        let model = TimelineModel(chat, at: .firstUnread, window: 40)
+        try await shows { model.numbers == Array(1...20) && model.firstUnread != nil }
+        model.setVisible(from: model.items[0].id, to: model.items[19].id)
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(try await chat.recent()?.unread == 20, "nobody asked for it")
+        model.setVisible(from: model.items[0].id, to: model.items[9].id)
+        model.marksRead = true
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(try await chat.recent()?.unread == 20, "the newest message is not on the screen")
+        model.setVisible(from: model.items[10].id, to: model.items[19].id)
+        try await shows { model.firstUnread == nil }
+        #expect(try await chat.recent()?.unread == 0)
+
+        // Marked as unread by hand, it stays so while nothing new is seen.
+        try await chat.markUnread()
+        try await say(21...21, bob)
+        try await shows { model.numbers.last == 21 }
+        #expect(try await chat.recent()?.isMarkedUnread == true)
+        #expect(try await chat.recent()?.unread == 1)
+        model.setVisible(from: model.items[10].id, to: model.items[20].id)
+        try await shows { model.firstUnread == nil }
+        #expect(try await chat.recent()?.isMarkedUnread == false)
+        await world.close()
+    }
+
+    @Test("Many messages that come while the main actor is busy are few updates")
+    func coalesces() async throws {
+        let world = try ChatWorld()
+        // Without a server nothing but this device takes time, of which the main actor has none for others meanwhile.
+        let chat = try await world.disconnectedClient("alice").conversation(.direct("bob"))
+        let model = TimelineModel(chat)
+        try await shows { model.isLoaded }
+        let updates = Updates { _ = model.items }
+        let arrived = DispatchSemaphore(value: 0)
+        Task.detached {
+            for number in 1...30 { try await chat.send(.text("\(number)")) }
+            for await view in chat.timeline().views where view.items.count == 30 { break }
+            arrived.signal()
+        }
+        #expect(Self.wait(for: arrived))
+        try await shows { model.pending.map(\.content.text) == (1...30).map(String.init) }
+        await Task.yield()
+        #expect((1...5).contains(updates.count), "of 30 messages")
+        await world.close()
+    }
+
+    /// Keeps the main actor busy.
+    private static func wait(for semaphore: DispatchSemaphore) -> Bool {
+        semaphore.wait(timeout: .now() + 50) == .success
+    }
+
+    @Test("Let go of, it goes, and asks and follows nothing any more")
+    func released() async throws {
+        let (world, alice, _) = try await world(saying: 3)
+        var model: TimelineModel? = TimelineModel(alice.conversation(group), marksRead: true)
+        weak let released = model
+        if let model { try await shows { model.numbers == [1, 2, 3] } }
+        let running = try #require(model).running
+        #expect(running.count == 2)
+        model = nil
+        try #require(released == nil)
+        for task in running { await task.value }
+        await world.close()
+    }
+}
+
+extension TimelineModel {
+    /// What its messages say, as numbers.
+    fileprivate var numbers: [Int] {
+        items.compactMap { if case .message(let message) = $0 { message.text.flatMap { Int($0) } } else { nil } }
+    }
+
+    fileprivate var pending: [Timeline.Pending] {
+        items.compactMap { if case .pending(let pending) = $0 { pending } else { nil } }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import Scrollback
+import ScrollbackTesting
+import Testing
+
+// The article on people.
+
+@Suite("Examples: people")
+struct PeopleSnippets {
+    func peerRead(_ timeline: Timeline, show: Show<String>) async {
+        for await view in timeline.views {
+            for case .message(let message) in view.items {
+                show("\(message.text ?? "") \(message.seq <= view.peerReadSeq ? "✓✓" : "✓")")
+            }
+            break
+        }
+    }
+
+    func readers(_ chat: Conversation, _ message: Message, show: Show<String>) async throws {
+        var page = try await chat.readers(of: message.id)
+        for reader in page.readers { show(page.people[reader.id]?.name ?? reader.id.text) }
+        while let next = page.next {
+            page = try await chat.readers(of: message.id, after: next)
+            for reader in page.readers { show(page.people[reader.id]?.name ?? reader.id.text) }
+        }
+    }
+
+    func members(_ chat: Conversation, show: Show<String>) async throws {
+        let page = try await chat.members()
+        for member in page.members {
+            show("\(page.people[member.id]?.name ?? member.id.text), \(member.role)")
+        }
+    }
+
+    func manage(_ chat: Conversation) async throws {
+        try await chat.add("carol")
+        try await chat.setRole(.moderator, of: "carol")
+        try await chat.mute("bob", .until(.now.addingTimeInterval(3600)))
+        try await chat.mute("bob", nil)
+        try await chat.remove("carol")
+    }
+
+    func mayWrite(_ view: Timeline.View, role: Role) -> Bool {
+        let isMuted = view.mute?.holds(at: .now) ?? false
+        return !isMuted && (!view.isFrozen || role >= .moderator)
+    }
+
+    func invite(_ chat: Conversation) async throws {
+        try await chat.invite("carol", for: .seconds(7 * 86_400))
+    }
+
+    func invited(_ client: ChatClient, show: Show<String>) async throws {
+        for invitation in try await client.invitations() {
+            show("\(invitation.by) invites you to \(invitation.name ?? "a group")")
+            try await client.conversation(invitation.conversation).join()  // or .decline()
+        }
+    }
+
+    func presence(_ client: ChatClient, show: Show<String>) async throws {
+        for await people in try client.presence(of: ["bob", "carol"]) {
+            for (user, presence) in people {
+                show(presence.isOnline ? "\(user) is here" : "\(user) was here \(presence.lastSeen?.description ?? "")")
+            }
+            if people.count == 2 { break }
+        }
+    }
+
+    func notice(_ message: Message, show: Show<String>) {
+        guard let notice = message.content?.notice else { return }
+        switch notice.event {
+        case .memberAdded: show("\(message.sender) added \(notice.user?.text ?? "somebody")")
+        case .nameChanged: show("this is called \(notice.name ?? "nothing") now")
+        default: show(message.text ?? "")  // newer servers may send events that this app does not know
+        }
+    }
+
+    @Test("They do what they say")
+    func run() async throws {
+        let stage = try await Stage(saying: 1)
+        try await stage.world.setPeople(presence: true, notices: true)
+        let message = try #require(try await stage.messages().first)
+        var shown: [String] = []
+        try await stage.chat.markRead()
+        #expect(try await eventually { try await stage.chat.readers(of: message.id).readers.count == 1 })
+        try await readers(stage.chat, message) { shown.append($0) }
+        try await members(stage.chat) { shown.append($0) }
+        #expect(shown == ["Alice", "Alice, owner", "Bob, member"])
+        try await manage(stage.chat)
+        try await invite(stage.chat)
+        let carol = try await stage.world.client("carol") { $0.sharesPresence = true }
+        for await state in carol.connection where state == .online { break }
+        shown = []
+        try await invited(carol) { shown.append($0) }
+        #expect(shown == ["alice invites you to swift"])
+        shown = []
+        try await presence(stage.alice) { shown.append($0) }
+        #expect(shown.contains("carol is here"))
+        shown = []
+        for message in try await stage.messages() { notice(message) { shown.append($0) } }
+        #expect(shown.first == "alice added carol" && shown.last == "carol joined")
+        let direct = stage.alice.conversation(.direct("bob"))
+        _ = try await direct.send(.text("hi")).delivered()
+        shown = []
+        await peerRead(direct.timeline()) { shown.append($0) }
+        #expect(shown == ["hi ✓"])
+        for await view in stage.chat.timeline().views {
+            #expect(mayWrite(view, role: .member))
+            break
+        }
+        await stage.world.close()
+    }
+}
