@@ -21,6 +21,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "Scrollback", targets: ["Scrollback"]),
+        .library(name: "ScrollbackUI", targets: ["ScrollbackUI"]),
         .library(name: "ScrollbackTesting", targets: ["ScrollbackTesting"]),
         .executable(name: "scrollback", targets: ["ScrollbackCLI"]),
     ],
@@ -74,6 +75,7 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "ScrollbackUI", dependencies: ["Scrollback"], swiftSettings: strict),
         .target(
             name: "ScrollbackEngine",
             dependencies: [
@@ -227,9 +229,13 @@ let package = Package(
             dependencies: [
                 "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
                 "ScrollbackSQLite", "ScrollbackSync",
-                "ScrollbackTesting",
+                "ScrollbackTesting", "ScrollbackWire",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackUITests",
+            dependencies: ["ContractRows", "Scrollback", "ScrollbackTesting", "ScrollbackUI"],
             swiftSettings: strict),
         // The files of Tests/Fixtures/Pictures, and what pictures.json says of them.
         .target(name: "PictureFixtures", path: "Tests/PictureFixtures", swiftSettings: strict),
@@ -244,7 +250,9 @@ let package = Package(
         .executableTarget(
             name: "contact-sheet", dependencies: ["PictureFixtures", "ScrollbackPictureScaling", gd],
             path: "Tests/ContactSheet", swiftSettings: strict),
-        // Every example of the documentation, word for word (scripts/check-snippets.sh). An app imports these two, no more.
-        .testTarget(name: "SnippetTests", dependencies: ["Scrollback", "ScrollbackTesting"], swiftSettings: strict),
+        // Every example of the documentation, word for word (scripts/check-snippets.sh). An app imports these three, no more.
+        .testTarget(
+            name: "SnippetTests", dependencies: ["Scrollback", "ScrollbackTesting", "ScrollbackUI"],
+            swiftSettings: strict),
     ]
 )

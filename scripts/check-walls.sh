@@ -14,6 +14,7 @@ declare -A allowed=(
     [CGD]=""
     [ScrollbackPictureScaling]="ScrollbackPictures|CGD|ImageIO|CoreGraphics|UniformTypeIdentifiers"
     [Scrollback]="ScrollbackModel|ScrollbackPictures|ScrollbackPictureScaling|AsyncHTTPClient|AVFoundation|Crypto|ImageIO|UniformTypeIdentifiers|ScrollbackSearch|ScrollbackWords|ScrollbackSync|ScrollbackWire|StoreFiles|GRDB|Logging|NIOCore|NIOPosix|NIOHTTP1|NIOWebSocket|NIOSSL"
+    [ScrollbackUI]="Scrollback|Observation"
     [ScrollbackEngine]="ScrollbackModel|ScrollbackPictures|ScrollbackWire|ScrollbackWords|Crypto|DequeModule"
     [ScrollbackSQLite]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|ScrollbackSearch|ScrollbackWords|StoreFiles|GRDB|GRDBSQLite"
     [ScrollbackServer]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|ScrollbackSQLite|StoreFiles|AsyncHTTPClient|Configuration|Crypto|DequeModule|HTTPTypes|Hummingbird|HummingbirdCore|JWTKit|Logging|NIOCore|NIOExtras|NIOPosix|NIOHTTP1|NIOHTTPTypes|NIOHTTPTypesHTTP1|NIOWebSocket|NIOSSL|ServiceLifecycle|UnixSignals"

@@ -18,7 +18,7 @@ filter_of() { sed -n 's/^# Filter: //p' "$root/Tests/Mutants/$1.patch"; }
 plant() { (cd "$copy" && patch -p1 --batch --forward --fuzz=0 "${@:2}" <"$root/Tests/Mutants/$1.patch"); }
 build() { (cd "$copy" && swift build --build-tests --scratch-path "$scratch/build"); }
 # A bug may make a test wait for ever.
-tests() { (cd "$copy" && timeout -k 5 300 swift test --skip-build --scratch-path "$scratch/build" --filter "$1"); }
+tests() { (cd "$copy" && timeout -k 5 "${2:-300}" swift test --skip-build --scratch-path "$scratch/build" --filter "$1"); }
 
 # With their times, so that only what changed since the last run is built.
 rm -rf "$copy" && mkdir "$copy"
@@ -47,7 +47,7 @@ echo "building and running the tests without a bug first …"
 build >"$scratch/build.log" 2>&1 || { tail -20 "$scratch/build.log"; exit 1; }
 # A test that fails by itself catches nothing.
 all=$(IFS='|' && echo "${filters[*]}")
-tests "$all" >"$scratch/tests.log" 2>&1 || { grep '✘' "$scratch/tests.log" || tail -20 "$scratch/tests.log"; exit 1; }
+tests "$all" 3600 >"$scratch/tests.log" 2>&1 || { grep '✘' "$scratch/tests.log" || tail -20 "$scratch/tests.log"; exit 1; }
 
 failed=0
 for name in "${names[@]}"; do

@@ -14,7 +14,26 @@ final class RawSQLite {
         execute("PRAGMA wal_autocheckpoint=\(checkpointPages)")
     }
 
+    /// - Parameter path: a database that somebody else writes to.
+    init(reading path: String) {
+        precondition(
+            sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, nil) == SQLITE_OK, "SQLite can't open \(path)")
+    }
+
     deinit { sqlite3_close(database) }
+
+    /// The first column of each row.
+    func texts(_ sql: String) -> [String] {
+        let statement = prepare(sql)
+        defer { sqlite3_finalize(statement) }
+        var texts: [String] = []
+        while sqlite3_step(statement) == SQLITE_ROW {
+            texts.append(sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? "")
+        }
+        return texts
+    }
+
+    func integer(_ sql: String) -> Int { texts(sql).first.flatMap { Int($0) } ?? 0 }
 
     func execute(_ sql: String) {
         var message: UnsafeMutablePointer<CChar>?

@@ -19,19 +19,47 @@ final class Deliveries: Sendable {
 
 /// The HTTP calls that prepare a load.
 struct Preparation {
-    let server: ServerProcess
-    let admin: String
+    private let address: String
+    private let admin: String
+
+    init(server: ServerProcess, admin: String) {
+        address = server.address.absoluteString
+        self.admin = admin
+    }
 
     func call(_ method: String, _ path: String, _ body: String) async throws {
-        var request = HTTPClientRequest(url: server.address.absoluteString + path)
+        _ = try await ask(method, path, body)
+    }
+
+    /// Many calls, some at a time, in no order.
+    func calls(_ calls: [(method: String, path: String, body: String)]) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var rest = calls[...]
+            func addNext() {
+                guard let next = rest.popFirst() else { return }
+                group.addTask { try await call(next.method, next.path, next.body) }
+            }
+            for _ in 0..<32 { addNext() }
+            while try await group.next() != nil { addNext() }
+        }
+    }
+
+    func get(_ path: String) async throws -> String { try await ask("GET", path, nil) }
+
+    private func ask(_ method: String, _ path: String, _ body: String?) async throws -> String {
+        var request = HTTPClientRequest(url: address + path)
         request.method = .RAW(value: method)
         request.headers.add(name: "Authorization", value: "Bearer \(admin)")
-        request.headers.add(name: "Content-Type", value: "application/json")
-        request.body = .bytes(ByteBuffer(string: body))
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
-        guard (200..<300).contains(response.status.code) else {
-            throw BenchError("\(method) \(path): \(response.status.code)")
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(string: body))
         }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let answer = String(buffer: try await response.body.collect(upTo: 16 << 20))
+        guard (200..<300).contains(response.status.code) else {
+            throw BenchError("\(method) \(path): \(response.status.code) \(answer)")
+        }
+        return answer
     }
 }
 

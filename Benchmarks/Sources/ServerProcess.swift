@@ -5,17 +5,24 @@ import Synchronization
 final class ServerProcess {
     let address: URL
     let directory: URL
-    private let process: Process
+    private var process: Process
     private let folder: TemporaryFolder
+    private let options: [String]
 
     init(_ options: [String] = []) throws {
         folder = try TemporaryFolder()
         directory = folder.url
-        process = Process()
+        self.options = options
+        (process, address) = try Self.start(directory, port: 0, options)
+    }
+
+    private static func start(_ directory: URL, port: Int, _ options: [String]) throws -> (Process, URL) {
+        let process = Process()
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "scrollback")
         process.executableURL = program
         process.arguments =
-            ["serve", "--data", directory.path, "--port", "0", "--send-rate", "0", "--log-level", "error"] + options
+            ["serve", "--data", directory.path, "--port", String(port), "--send-rate", "0", "--log-level", "error"]
+            + options
         let output = Pipe()
         process.standardOutput = output
         try process.run()
@@ -28,7 +35,18 @@ final class ServerProcess {
         guard let word = text.split(separator: "\n").first?.split(separator: " ").last,
             let url = URL(string: String(word))
         else { throw BenchError("the server printed no address: \(text)") }
-        address = url
+        return (process, url)
+    }
+
+    /// Ends it by a signal, and waits until it is gone; its directory stays.
+    func end(_ signal: Int32) {
+        kill(process.processIdentifier, signal)
+        process.waitUntilExit()
+    }
+
+    /// Starts it on the same directory and port, and waits until it listens.
+    func startAgain() throws {
+        (process, _) = try Self.start(directory, port: address.port ?? 0, options)
     }
 
     var processIdentifier: Int32 { process.processIdentifier }
@@ -45,11 +63,35 @@ final class ServerProcess {
             + (Double(fields[12]) ?? 0) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
+    /// Waits until it has nothing to do: what is indexed after an import is no part of what is measured.
+    func untilQuiet() async throws {
+        var quiet = 0
+        let end = now() + 300
+        while quiet < 4 {
+            guard now() < end else { throw BenchError("the server is still busy after five minutes") }
+            let before = cpuSeconds
+            try await Task.sleep(for: .milliseconds(500))
+            quiet = cpuSeconds - before > 0.03 ? 0 : quiet + 1
+        }
+    }
+
     /// Resident memory, in KiB.
-    var residentKiB: Double {
-        let text = (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)) ?? ""
-        let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+    var residentKiB: Double { status("VmRSS") }
+
+    /// The most there ever was, in KiB.
+    var peakResidentKiB: Double { status("VmHWM") }
+
+    private func status(_ field: String) -> Double {
+        let text = (try? String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix(field + ":") } ?? ""
         return Double(line.split(separator: " ").dropFirst().first ?? "0") ?? 0
+    }
+
+    /// Bytes it has had written to disk so far.
+    var writtenBytes: Int {
+        let text = (try? String(contentsOfFile: "/proc/\(processIdentifier)/io", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("write_bytes:") } ?? ""
+        return Int(line.split(separator: " ").last ?? "0") ?? 0
     }
 
     /// Runs the command line against it.

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// An app as a stranger would write it: it takes the product `Scrollback` and nothing else. CI builds it, so that no server
+// An app as a stranger would write it: it takes the products `Scrollback` and `ScrollbackUI` and nothing else. CI builds it, so that no server
 // library can slip into what apps need.
 let package = Package(
     name: "OutsideApp",
@@ -9,6 +9,10 @@ let package = Package(
     dependencies: [.package(name: "scrollback", path: "../..")],
     targets: [
         .executableTarget(
-            name: "OutsideApp", dependencies: [.product(name: "Scrollback", package: "scrollback")])
+            name: "OutsideApp",
+            dependencies: [
+                .product(name: "Scrollback", package: "scrollback"),
+                .product(name: "ScrollbackUI", package: "scrollback"),
+            ])
     ]
 )

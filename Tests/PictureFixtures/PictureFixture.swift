@@ -11,7 +11,6 @@ package struct PictureFixture: Decodable, Sendable, CustomStringConvertible {
     package var width: Int?
     package var height: Int?
     package var orientation: Int?
-    package var alpha: Bool?
     package var frames: Int?
     /// The length of the colour profile.
     package var icc: Int?
@@ -19,7 +18,7 @@ package struct PictureFixture: Decodable, Sendable, CustomStringConvertible {
     package var cleanedLength: Int?
 
     private enum CodingKeys: String, CodingKey {
-        case verdict, by, type, width, height, orientation, alpha, frames, icc
+        case verdict, by, type, width, height, orientation, frames, icc
         case isPrivate = "private"
         case cleanedLength = "cleaned_length"
     }

@@ -118,6 +118,9 @@ private func nested(_ depth: Int) -> String {
         .post("/v1/tokens", #"{"user":"x"}"#, 403, "forbidden"),
         .post(crew + "/import", #"{"messages":[{}]}"#, 422, "invalid-parameter", "sender", by: .admin),
         .post(
+            crew + "/import", #"{"messages":[],"countsUnread":"yes"}"#, 422, "invalid-parameter", "countsUnread",
+            by: .admin),
+        .post(
             crew + "/import",
             #"{"messages":[\#(send(#""sender":"x","sentAt":"2026-02-30T10:00:00Z""#))]}"#, 422, "invalid-parameter",
             "sentAt", by: .admin),

@@ -14,7 +14,10 @@ import Testing
     // MARK: Methods and bodies
 
     @Test(arguments: [
-        ("/v1/me", "GET, HEAD"), ("/v1/users/fetch", "POST"), ("/v1/users/bob", "GET, HEAD, PUT"),
+        ("/v1/me", "GET, HEAD"), ("/v1/users/fetch", "POST"), ("/v1/users/bob", "DELETE, GET, HEAD, PUT"),
+        ("/v1/users/bob/state", "PUT"), ("/v1/bans", "GET, HEAD"), ("/v1/bans/bob", "DELETE, PUT"),
+        ("/v1/admin/connections", "GET, HEAD"), ("/v1/admin/connections/bob", "DELETE"),
+        ("/v1/conversations/group:crew/bans/bob", "DELETE, PUT"), ("/v1/reports/1", "GET, HEAD, PUT"),
         ("/v1/users/bob/tokens", "DELETE"),
         ("/v1/conversations", "GET, HEAD"), ("/v1/conversations/group:crew", "DELETE, GET, HEAD, PUT"),
         ("/v1/conversations/group:crew/messages", "DELETE, GET, HEAD, POST"),

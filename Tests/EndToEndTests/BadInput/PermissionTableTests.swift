@@ -29,10 +29,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         group sendHigh          404  201    201       201   403  201
         group listMembers       404  200    200       200   403  200
         group addMember         404  403    201       201   403  201
+        group invite            404  403    201       201   403  201
         group addOwner          404  403    403       201   403  201
         group removeMember      404  403    204       204   403  204
         group removeOwner       404  403    403       204   403  204
         group mute              404  403    200       200   403  200
+        group ban               404  403    204       204   403  204
         group leave             404  204    204       204   404  404
         group changeRole        404  403    403       200   403  200
         group changeSettings    404  403    403       200   403  200
@@ -55,10 +57,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         community listMembers    404  200    200       200   403  200
         community listChannels   404  200    200       200   200  200
         community addMember      404  403    201       201   403  201
+        community invite         404  403    201       201   403  201
         community addOwner       404  403    403       201   403  201
         community removeMember   404  403    204       204   403  204
         community removeOwner    404  403    403       204   403  204
         community mute           404  403    200       200   403  200
+        community ban            404  403    204       204   403  204
         community leave          404  204    204       204   404  404
         community changeRole     404  403    403       200   403  200
         community changeSettings 403  403    403       200   403  200
@@ -80,10 +84,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         private listMembers      404  200    200       200   403  200
         private listChannels     404  200    200       200   200  200
         private addMember        404  403    201       201   403  201
+        private invite           404  403    201       201   403  201
         private addOwner         404  403    403       201   403  201
         private removeMember     404  403    204       204   403  204
         private removeOwner      404  403    403       204   403  204
         private mute             404  403    200       200   403  200
+        private ban              404  403    204       204   403  204
         private leave            404  204    204       204   404  404
         private changeRole       404  403    403       200   403  200
         private changeSettings   404  403    403       200   403  200
@@ -104,8 +110,10 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         room sendHigh           403  -      -         -     -    201
         room listMembers        403  -      -         -     -    403
         room addMember          403  -      -         -     -    403
+        room invite             403  -      -         -     -    403
         room removeMember       404  -      -         -     -    404
         room mute               403  -      -         -     -    200
+        room ban                403  -      -         -     -    204
         room leave              404  -      -         -     -    404
         room changeRole         403  -      -         -     -    403
         room changeSettings     403  -      -         -     -    200
@@ -126,8 +134,10 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         direct sendHigh         404  201    -         -     -    201
         direct listMembers      404  200    -         -     -    200
         direct addMember        404  403    -         -     -    403
+        direct invite           404  403    -         -     -    403
         direct removeMember     404  403    -         -     -    403
         direct mute             404  403    -         -     -    403
+        direct ban              404  403    -         -     -    403
         direct leave            404  403    -         -     -    404
         direct changeRole       404  403    -         -     -    403
         direct changeSettings   403  403    -         -     -    403
@@ -148,8 +158,10 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
         system sendHigh         404  403    -         -     -    201
         system listMembers      404  200    -         -     -    200
         system addMember        404  403    -         -     -    403
+        system invite           404  403    -         -     -    403
         system removeMember     404  403    -         -     -    403
         system mute             404  403    -         -     -    403
+        system ban              404  403    -         -     -    403
         system leave            404  403    -         -     -    404
         system changeRole       404  403    -         -     -    403
         system changeSettings   403  403    -         -     -    403
@@ -328,6 +340,7 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                 return try await api.call(
                     "POST", path + "/messages/\(adminMessage.uuidString.lowercased())/actions",
                     #"{"type":"reaction","value":"👍"}"#)
+            case "ban": return try await api.call("PUT", path + "/bans/\(member)", "{}")
             case "mute":
                 return try await api.call("PUT", path + "/members/\(member)", #"{"mutedUntil":"forever"}"#)
             case "listMembers": return try await api.call("GET", path + "/members")
@@ -341,11 +354,12 @@ struct PermissionCase: Sendable, CustomTestStringConvertible {
                     #expect(answer.text.contains("community:\(tag)/p") && !other.text.contains("community:\(tag)/p"))
                 }
                 return answer
-            case "addMember", "addOwner":
+            case "addMember", "addOwner", "invite":
                 if name.contains("%2Fp"), let community {
                     // Among the community's members first.
                     try await expect("PUT", community + "/members/another", "{}")
                 }
+                if action == "invite" { return try await api.call("PUT", path + "/invitations/another", "{}") }
                 return try await api.call(
                     "PUT", path + "/members/another", action == "addOwner" ? #"{"role":"owner"}"# : "{}")
             case "removeMember": return try await api.call("DELETE", path + "/members/\(member)")

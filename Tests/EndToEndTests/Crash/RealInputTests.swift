@@ -97,9 +97,9 @@ struct RealInputTests {
     ) async throws {
         var generator = SeededGenerator("import of \(log.file.lastPathComponent)")
         // One for each conversation, and one for each batch of 500.
-        let commits = said.values.map { 1 + ($0.count + 499) / 500 }.reduce(0, +)
+        let writes = said.values.map { 1 + ($0.count + 499) / 500 }.reduce(0, +)
         let report = try await server.importLogWhileKilled(
-            log, options, commits: commits, kills: kills, &generator)
+            log, options, writes: writes, kills: kills, &generator)
         #expect(report.imported > 0 && report.skipped > 0, "the import was never interrupted in its middle")
         #expect(report.imported + report.skipped == said.values.map(\.count).reduce(0, +))
         let again = try await server.importLog(log, options)

@@ -55,12 +55,12 @@ private final class EndlessServer: Sendable {
     }
 }
 
-@Suite("Answers of HTTP", .timeLimit(.minutes(1)))
+@Suite("Answers of HTTP", .timeLimit(.minutes(3)))
 struct HTTPTransportTests {
     private func expect(
         _ code: ChatError.Code, _ transport: any HTTPTransport, _ server: EndlessServer
     ) async throws {
-        let exchange = HTTPExchange(method: "GET", url: try #require(server.url), answerLimit: 10 << 20)
+        let exchange = HTTPExchange(method: "GET", url: try #require(server.url), answerLimit: 1 << 20)
         await #expect(
             performing: { try await transport.exchange(exchange) }, throws: { ($0 as? ChatError)?.code == code })
     }

@@ -45,6 +45,28 @@ struct ChatLog: Sendable {
         return lines
     }
 
+    /// Everything that was said, in the order of the file.
+    func everyLine() throws -> [Line] {
+        let decoder = JSONDecoder()
+        var lines: [Line] = []
+        try eachLine(of: Data(contentsOf: file)) { lines.append(try decoder.decode(Line.self, from: $0)) }
+        return lines
+    }
+
+    /// A file with some channels of this one, byte by byte.
+    func extract(_ channels: Set<String>, into folder: URL) throws -> ChatLog {
+        let decoder = JSONDecoder()
+        var kept = Data()
+        try eachLine(of: Data(contentsOf: file)) { bytes in
+            guard channels.contains(try decoder.decode(Line.self, from: bytes).channel) else { return }
+            kept += bytes
+            kept.append(0x0A)
+        }
+        let copy = folder.appending(component: file.lastPathComponent)
+        try kept.write(to: copy)
+        return ChatLog(file: copy)
+    }
+
     /// Every `step`th line that is not plain ASCII, in the order of the file.
     func linesBeyondASCII(step: Int) throws -> [Line] {
         let decoder = JSONDecoder()

@@ -134,7 +134,7 @@ final class RunningServer: Sendable {
     func metric(_ name: String) async throws -> Int {
         let text = try await admin().call("GET", "/metrics").text
         let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
-        return try #require(line.flatMap { Int($0.dropFirst(name.count + 1)) }, "no metric \(name)")
+        return try #require(line.flatMap { Double($0.dropFirst(name.count + 1)) }.map { Int($0) }, "no metric \(name)")
     }
 
     // MARK: The program

@@ -23,6 +23,7 @@ final class TestLine: Sendable {
 
         /// Counts, and cuts where it was said to.
         func carried(_ bytes: Int, isUp: Bool) {
+            if !isUp { hold(after: bytes) }
             let pairs = value.withLock { state -> [Pair] in
                 if isUp { state.carriedUp += bytes } else { state.carried += bytes }
                 let (count, cuts) = isUp ? (state.carriedUp, state.cutsUpAt) : (state.carried, state.cutsDownAt)
@@ -33,6 +34,17 @@ final class TestLine: Sendable {
                 return Array(state.pairs.values)
             }
             for pair in pairs { pair.close() }
+        }
+
+        private func hold(after bytes: Int) {
+            let pairs = value.withLock { state -> [Pair] in
+                guard let left = state.holdsAfter else { return [] }
+                state.holdsAfter = left - bytes
+                guard left <= bytes else { return [] }
+                state.speed = .held
+                return Array(state.pairs.values)
+            }
+            for pair in pairs { pair.set(.held) }
         }
     }
 
@@ -45,6 +57,7 @@ final class TestLine: Sendable {
         var cutsUpAt: [Int] = []
         var cutsDownAt: [Int] = []
         var cuts = 0
+        var holdsAfter: Int?
     }
 
     init(to server: RunningServer, speed: Speed = .full) async throws {
@@ -83,6 +96,11 @@ final class TestLine: Sendable {
             state.cutsDownAt = down.map { state.carried + $0 }
         }
     }
+
+    /// Holds it once it has carried so many bytes of the server's from now on.
+    func hold(after bytes: Int) { state.value.withLock { $0.holdsAfter = bytes } }
+
+    var isHeld: Bool { state.value.withLock { $0.speed == .held } }
 
     /// Changes how fast it is, for open connections as well.
     func set(_ speed: Speed) {

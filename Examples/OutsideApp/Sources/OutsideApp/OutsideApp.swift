@@ -1,5 +1,6 @@
 import Foundation
 import Scrollback
+import ScrollbackUI
 
 /// Opens a client without a server, queues a message and a file, and reads them back: what an app does offline.
 @main
@@ -19,6 +20,9 @@ struct OutsideApp {
             }
             break
         }
+        let list = await RecentsModel(client.recents)
+        while await !list.isLoaded { await Task.yield() }
+        print("listed: \(await list.conversations.count)")
         await client.close()
     }
 }

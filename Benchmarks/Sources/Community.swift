@@ -1,0 +1,207 @@
+import ArgumentParser
+import Foundation
+import GRDBSQLite
+import Scrollback
+import ScrollbackModel
+import ScrollbackSQLite
+import ScrollbackWire
+
+struct Community: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract:
+            "A community: what a send, a member who opens the app and @everyone cost, small, large and long side by side."
+    )
+
+    @Option(help: "Members of the large one; the small one has 1,000.") var members = 100_000
+    @Option var channels = 500
+    @Option(help: "Messages that lie in the channel of the long one before.") var messages = 100_000
+    @Option(help: "Members who are connected, a tenth of them with the channel open.") var online = 500
+    @Option(help: "Sends that are measured, one after the other.") var sends = 200
+    @Option var rounds = 20
+
+    func run() async throws {
+        guard online >= 10, members >= online, channels >= 1, sends >= 1, rounds >= 1 else {
+            throw ValidationError(
+                "--online must be 10 or above and at most --members; --channels, --sends and --rounds 1 or above")
+        }
+        try await measure("small", members: min(members, 1000), messages: 0)
+        try await measure("large", members: members, messages: 0)
+        try await measure("long", members: min(members, 1000), messages: messages)
+    }
+
+    private static let channel = ConversationID.community("city", channel: "channel0")
+
+    private func measure(_ name: String, members: Int, messages: Int) async throws {
+        let server = try ServerProcess()
+        defer { server.stop() }
+        let tokens = try await Tokens(server.directory)
+        let admin = try await tokens.admin()
+        try await prepare(Preparation(server: server, admin: admin), members: members)
+        if messages > 0 { try fill(server, messages) }
+        try await server.untilQuiet()
+        let meter = Meter(server, admin: admin)
+        report(name, "\(members) members, \(channels) channels, \(messages) messages in the one that is measured")
+
+        let delivered = Deliveries()
+        let online = try await connect(min(self.online, members), server, tokens, delivered)
+        let sender = online[0]
+        let rows = RowCount(server.directory)
+        for mentions in [nil, Mentions.everyone()] {
+            _ = try await send(20, mentions, by: sender)
+            try await Task.sleep(for: .seconds(1))
+            let before = (
+                rows: rows.counts(), bytes: try await meter.outboundBytes(), disk: server.writtenBytes,
+                cpu: server.cpuSeconds, frames: delivered.count
+            )
+            let sample = try await send(sends, mentions, by: sender)
+            // What is told of a channel that moved is told a few times a second.
+            try await Task.sleep(for: .seconds(1))
+            let cost = String(
+                format: "%@  %@ fanned out each, %.1f frames  %.1f KiB written to disk each  server CPU %.2f ms each",
+                sample.summary, kibibytes((try await meter.outboundBytes() - before.bytes) / sends),
+                Double(delivered.count - before.frames) / Double(sends),
+                Double(server.writtenBytes - before.disk) / 1024 / Double(sends),
+                (server.cpuSeconds - before.cpu) / Double(sends) * 1000)
+            report("\(name): \(mentions == nil ? "send" : "@everyone")", cost)
+            report("\(name): rows added each", rows.added(since: before.rows, by: sends))
+        }
+        for client in online { client.close() }
+        try await measureOpening(name, server, tokens, meter, members)
+    }
+
+    // MARK: What there is
+
+    private func prepare(_ preparation: Preparation, members: Int) async throws {
+        let first = (0..<min(members, 1000)).map { "\"\(user($0))\"" }.joined(separator: ",")
+        try await preparation.call("PUT", "/v1/conversations/community:city", "{\"members\":[\(first)]}")
+        try await preparation.calls(
+            (0..<channels).map { number in
+                ("PUT", "/v1/conversations/community:city%2Fchannel\(number)", "{}")
+            })
+        if members > 1000 {
+            try await preparation.calls(
+                (1000..<members).map { number in
+                    ("PUT", "/v1/conversations/community:city/members/\(user(number))", "{}")
+                })
+        }
+    }
+
+    private func fill(_ server: ServerProcess, _ messages: Int) throws {
+        var text = ""
+        let start = Date()
+        let body = String(repeating: "x", count: 289)
+        for number in 0..<messages {
+            // After all have joined: what is older would not be theirs to see.
+            let time = start.addingTimeInterval(Double(number) / 1_000_000)
+            text += """
+                {"id":"\(number)","channel":"channel0","sender":"\(user(number % 1000))","time":"\(time.iso8601)",\
+                "text":"\(body)"}
+
+                """
+        }
+        let file = server.directory.appending(path: "long.jsonl")
+        try Data(text.utf8).write(to: file)
+        Thread.sleep(forTimeInterval: 1)
+        try server.command([
+            "import", file.path, "--kind", "community", "--target", "city", "--counts-unread",
+        ])
+    }
+
+    private func connect(
+        _ count: Int, _ server: ServerProcess, _ tokens: Tokens, _ delivered: Deliveries
+    ) async throws -> [LoadClient] {
+        var clients: [LoadClient] = []
+        for number in 0..<count {
+            let client = try await LoadClient(server.address, token: tokens.token(user(number)), device: "member") {
+                [delivered] _ in delivered.add()
+            }
+            if number.isMultiple(of: 10) { _ = await client.request(.subscribe([Self.channel])) }
+            clients.append(client)
+        }
+        return clients
+    }
+
+    private func send(_ count: Int, _ mentions: Mentions?, by client: LoadClient) async throws -> Sample {
+        var sample = Sample()
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<count {
+            let submission = Submission(
+                id: MessageID(at: Date(), using: &generator), content: .text(String(repeating: "x", count: 289)),
+                attributes: .init(mentions: mentions))
+            let start = now()
+            _ = await client.request(.send(Self.channel, submission))
+            sample.add(now() - start)
+        }
+        return sample
+    }
+
+    // MARK: Opening the app
+
+    /// A member with a device that is new: on the wire until all windows came, and in the SDK until the list is there.
+    private func measureOpening(
+        _ name: String, _ server: ServerProcess, _ tokens: Tokens, _ meter: Meter, _ members: Int
+    ) async throws {
+        var wire = Sample()
+        var shown = Sample()
+        let expected = Int64(2 * (sends + 20))
+        let before = (bytes: try await meter.outboundBytes(), cpu: server.cpuSeconds)
+        for round in 0..<rounds {
+            let member = user(members - 1 - round % min(members, 500))
+            let start = now()
+            let client = try await LoadClient(server.address, token: tokens.token(member), device: "new\(round)")
+            var cursor: String?
+            while true {
+                var reader = try JSONReader(await client.request(.syncWindow(cursor: cursor, limit: 100)))
+                let window = try HeadWindow(from: &reader)
+                cursor = window.cursor
+                if window.isDone { break }
+            }
+            wire.add(now() - start)
+            client.close()
+        }
+        let bytes = try await meter.outboundBytes() - before.bytes
+        report(
+            "\(name): opening, on the wire",
+            String(
+                format: "%@  %@ each  server CPU %.1f ms each", wire.summary, kibibytes(bytes / rounds),
+                (server.cpuSeconds - before.cpu) / Double(rounds) * 1000))
+        for round in 0..<max(1, rounds / 4) {
+            let member = user(members - 1 - round % min(members, 500))
+            let token = try await tokens.token(member)
+            let client = try await ChatClient.open(
+                .init(server: server.address, user: member, store: .inMemory, token: { token }))
+            let views = client.recents.views(limit: 100)
+            let start = now()
+            client.connect()
+            for await view in views where view.totalUnread >= expected { break }
+            shown.add(now() - start)
+            await client.close()
+        }
+        report("\(name): opening, until the SDK shows", shown.summary)
+    }
+}
+
+/// How many rows each table of a server's database has, looked at from outside while it runs.
+private struct RowCount {
+    private let database: RawSQLite
+
+    init(_ directory: URL) {
+        database = RawSQLite(reading: directory.appending(path: SQLiteStore.fileName).path)
+    }
+
+    func counts() -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for table in database.texts("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'") {
+            counts[table] = database.integer("SELECT count(*) FROM \"\(table)\"")
+        }
+        return counts
+    }
+
+    /// What came since, for each of some sends.
+    func added(since before: [String: Int], by sends: Int) -> String {
+        let added = counts().map { (table: $0.key, rows: $0.value - before[$0.key, default: 0]) }
+            .filter { $0.rows != 0 }.sorted { $0.table < $1.table }
+        return added.map { String(format: "%@ %.2f", $0.table, Double($0.rows) / Double(sends)) }
+            .joined(separator: ", ")
+    }
+}

@@ -1,0 +1,195 @@
+import ArgumentParser
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+
+struct Storm: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "The server starts anew: everybody connects within a second while some go on sending."
+    )
+
+    @Option(help: "Clients besides the senders.") var clients = 2000
+    @Option(help: "Senders with one message in flight each.") var senders = 50
+    @Option(help: "Members of a group; each has a sender or none.") var groupSize = 20
+    @Option(help: "Seconds of sending before the server ends.") var before = 5.0
+    @Option(help: "Milliseconds within which all connect again.") var within = 1000
+
+    func run() async throws {
+        guard clients >= 1, senders >= 1, groupSize >= 1, clients <= 10_000, before >= 0.5, within >= 0 else {
+            throw ValidationError(
+                "--clients must be in 1...10000; --senders and --group-size 1 or above; --before 0.5 or above")
+        }
+        for (name, signal) in [("SIGTERM", SIGTERM), ("SIGKILL", SIGKILL)] { try await measure(name, signal) }
+    }
+
+    private func measure(_ name: String, _ signal: Int32) async throws {
+        let server = try ServerProcess()
+        defer { server.stop() }
+        let tokens = try await Tokens(server.directory)
+        let everybody = try await people(tokens)
+        try await prepare(Preparation(server: server, admin: try await tokens.admin()), everybody)
+        let address = server.address
+        try await atOnce(everybody) { _, client in try await client.connect(to: address) }
+        let resident = server.residentKiB
+
+        let sending = Senders(Array(everybody.prefix(senders)))
+        async let ended: Void = sending.run()
+        try await Task.sleep(for: .seconds(before))
+        let down = now()
+        server.end(signal)
+        try server.startAgain()
+        let up = now()
+
+        let times = Mutex(Sample())
+        let failures = Mutex(0)
+        try await atOnce(everybody) { [within] _, client in
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...max(0, within))))
+            while true {
+                do {
+                    try await client.connect(to: address)
+                    break
+                } catch {
+                    // As a device would: again, a little later.
+                    failures.withLock { $0 += 1 }
+                    try await Task.sleep(for: .milliseconds(Int.random(in: 50...250)))
+                }
+            }
+            let whole = now()
+            times.withLock { $0.add(whole - up) }
+        }
+        let whole = now()
+        let peak = server.peakResidentKiB
+        // A while longer, so that what comes after is seen to be as before.
+        try await Task.sleep(for: .seconds(2))
+        sending.stop()
+        await ended
+        try await Task.sleep(for: .seconds(1))
+        let missed = everybody.map(\.missed)
+
+        report(
+            "\(name): \(everybody.count) clients",
+            String(
+                format: "down %.2f s  last whole %.2f s after the server was up  each %@  %d tries failed", up - down,
+                whole - up, times.withLock { $0.summary }, failures.withLock { $0 }))
+        report(
+            "\(name): missed messages",
+            "\(missed.reduce(0, +)) asked for in all, \(missed.max() ?? 0) at most by one")
+        report(
+            "\(name): server memory",
+            String(format: "%.0f MiB before, peak %.0f MiB", resident / 1024, peak / 1024))
+        report("\(name): sends before", sending.latencies(begun: 0..<down, ended: 0..<down))
+        report("\(name): sends over the restart", sending.latencies(begun: 0..<up, ended: down..<Double.infinity))
+        report("\(name): sends begun in the storm", sending.latencies(begun: up..<whole))
+        report("\(name): sends after", sending.latencies(begun: whole..<Double.infinity))
+        try await judge(name, server, tokens, sending, everybody)
+        for client in everybody { client.close() }
+    }
+
+    // MARK: What there is
+
+    private var groups: Int { (clients + senders + groupSize - 1) / groupSize }
+
+    /// The senders first, one to a group as far as there are groups.
+    private func people(_ tokens: Tokens) async throws -> [StormClient] {
+        var people: [StormClient] = []
+        for number in 0..<(senders + clients) {
+            people.append(
+                StormClient(
+                    user(number), in: .group(Identifier(known: "storm\(number % groups)")),
+                    token: try await tokens.token(user(number))))
+        }
+        return people
+    }
+
+    private func prepare(_ preparation: Preparation, _ people: [StormClient]) async throws {
+        let groups = self.groups
+        let members = Dictionary(grouping: people.indices) { $0 % groups }
+        try await preparation.calls(
+            members.map { group, members in
+                let names = members.map { "\"\(people[$0].user)\"" }.joined(separator: ",")
+                return ("PUT", "/v1/conversations/group:storm\(group)", "{\"members\":[\(names)]}")
+            })
+    }
+
+    private func atOnce(
+        _ people: [StormClient], _ body: @escaping @Sendable (Int, StormClient) async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for (number, client) in people.enumerated() { tasks.addTask { try await body(number, client) } }
+            try await tasks.waitForAll()
+        }
+    }
+
+    /// Every message that was acknowledged is there once, and everybody has all of it.
+    private func judge(
+        _ name: String, _ server: ServerProcess, _ tokens: Tokens, _ sending: Senders, _ people: [StormClient]
+    ) async throws {
+        var heads: [Int: Seq] = [:]
+        var lagging = 0
+        for (number, client) in people.enumerated() {
+            let group = number % groups
+            if heads[group] == nil {
+                var reader = try JSONReader(
+                    try await client.request(.subscribe([.group(Identifier(known: "storm\(group)"))])))
+                try reader.object { (name, value) throws(ChatError) in
+                    guard name == "heads" else { return try value.skip() }
+                    _ = try value.list("heads", limit: 1) { (head) throws(ChatError) in
+                        heads[group] = try ConversationHead(from: &head).head
+                    }
+                }
+            }
+            if client.seq != heads[group] { lagging += 1 }
+        }
+        let stored = Int(heads.values.reduce(0, +))
+        report(
+            "\(name): in the end",
+            "\(sending.acknowledged) sends acknowledged, \(stored) messages stored, \(lagging) clients not whole")
+        guard stored == sending.acknowledged, lagging == 0 else {
+            throw BenchError("\(name): what is stored is not what was acknowledged, or somebody is not whole")
+        }
+    }
+}
+
+/// Some who send, each one message after the other; what was under way when the server went is sent again with its id.
+private final class Senders: Sendable {
+    private let senders: [StormClient]
+    private let isStopped = Atomic<Bool>(false)
+    private let done = Mutex<[(start: Double, end: Double)]>([])
+
+    init(_ senders: [StormClient]) {
+        self.senders = senders
+    }
+
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+    var acknowledged: Int { done.withLock { $0.count } }
+
+    func run() async {
+        await withTaskGroup(of: Void.self) { tasks in
+            for sender in senders {
+                tasks.addTask { [self] in
+                    var generator = SystemRandomNumberGenerator()
+                    let content = MessageContent.text(String(repeating: "x", count: 289))
+                    while !isStopped.load(ordering: .relaxed) {
+                        let submission = Submission(id: MessageID(at: Date(), using: &generator), content: content)
+                        let start = now()
+                        // Until it is there, or nobody could say whether it is.
+                        while (try? await sender.send(submission)) == nil {
+                            try? await Task.sleep(for: .milliseconds(20))
+                        }
+                        let end = now()
+                        done.withLock { $0.append((start, end)) }
+                    }
+                }
+            }
+        }
+    }
+
+    func latencies(begun: Range<Double>, ended: Range<Double> = 0..<Double.infinity) -> String {
+        var sample = Sample()
+        for send in done.withLock({ $0 }) where begun.contains(send.start) && ended.contains(send.end) {
+            sample.add(send.end - send.start)
+        }
+        return "\(sample.count)  \(sample.summary)"
+    }
+}

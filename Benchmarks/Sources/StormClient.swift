@@ -1,0 +1,231 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+
+/// A client of one group that comes back when its server does: with its cursor, asking for what it missed.
+///
+/// It holds how far it has the group's log without a hole, and nothing else.
+final class StormClient: Sendable {
+    let user: UserID
+    private let group: ConversationID
+    private let token: String
+    private let state = Mutex(State())
+
+    private struct State {
+        var connection: (any TransportConnection)?
+        var replies: [Int64: @Sendable (Result<[UInt8], BenchError>) -> Void] = [:]
+        var welcome: (@Sendable (Bool) -> Void)?
+        var lastRef: Int64 = 0
+        var cursor: String?
+        /// How far it has the log, without a hole.
+        var seq: Seq = 0
+        /// What came above a hole that is being asked for.
+        var ahead: Set<Seq> = []
+        var epoch: Epoch?
+        var rev: Int64 = 0
+        var missed = 0
+
+        mutating func came(_ place: Seq) {
+            guard place > seq else { return }
+            ahead.insert(place)
+            follow()
+        }
+
+        mutating func reached(_ place: Seq) {
+            seq = max(seq, place)
+            ahead = ahead.filter { $0 > seq }
+            follow()
+        }
+
+        private mutating func follow() {
+            while ahead.remove(seq + 1) != nil { seq += 1 }
+        }
+    }
+
+    init(_ user: UserID, in group: ConversationID, token: String) {
+        self.user = user
+        self.group = group
+        self.token = token
+    }
+
+    /// How many messages it had to ask for since it connected last.
+    var missed: Int { state.withLock { $0.missed } }
+    /// How far it has the log without a hole.
+    var seq: Seq { state.withLock { $0.seq } }
+
+    // MARK: Connecting
+
+    /// Connects, and catches up: the heads that moved since its cursor, then its group's log.
+    ///
+    /// - Throws: when there is no server, or the connection ends before it is whole.
+    func connect(to address: URL) async throws {
+        let relay = Relay()
+        let connection = try await NIOTransport().open(address) { relay.handle($0) }
+        relay.attach(self, connection)
+        state.withLock { state in
+            state.connection = connection
+            state.missed = 0
+            state.ahead = []
+        }
+        let isWelcome = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+            let cursor = state.withLock { state in
+                state.welcome = { continuation.resume(returning: $0) }
+                return state.cursor
+            }
+            connection.send(ClientFrame.hello(.init(token: token, device: "storm", cursor: cursor)).encoded())
+            if relay.isClosed { ended(connection) }
+        }
+        guard isWelcome else { throw BenchError("the connection ended before its welcome") }
+        try await catchUp()
+    }
+
+    private func catchUp() async throws {
+        var cursor = state.withLock { $0.cursor }
+        var target: Seq = 0
+        while true {
+            var reader = try JSONReader(try await request(.syncWindow(cursor: cursor, limit: 100)))
+            let window = try HeadWindow(from: &reader)
+            for head in window.heads where head.conversation == group {
+                target = head.head
+                state.withLock { $0.epoch = head.state.epoch }
+            }
+            cursor = window.cursor
+            if window.isDone { break }
+        }
+        state.withLock { $0.cursor = cursor }
+        while let position = state.withLock({ behind($0, target) }) {
+            var reader = try JSONReader(try await request(.syncLogs([position])))
+            var answers: [LogSyncAnswer] = []
+            try reader.object { (name, value) throws(ChatError) in
+                guard name == "logs" else { return try value.skip() }
+                answers = try value.list("logs", limit: 1) { (answer) throws(ChatError) in
+                    try LogSyncAnswer(from: &answer)
+                }
+            }
+            guard let sync = try answers.first?.result.get() else { throw BenchError("sync answered nothing") }
+            state.withLock { state in
+                state.missed += sync.page.messages.count
+                state.reached(sync.page.coverage.upper)
+                state.rev = max(state.rev, sync.changedThrough)
+            }
+        }
+    }
+
+    private func behind(_ state: State, _ target: Seq) -> LogPosition? {
+        guard state.seq < target, let epoch = state.epoch else { return nil }
+        return LogPosition(conversation: group, epoch: epoch, view: 0, seq: state.seq, rev: state.rev)
+    }
+
+    func close() {
+        let connection = state.withLock { state in
+            defer { state.connection = nil }
+            return state.connection
+        }
+        connection?.close()
+    }
+
+    // MARK: Requests
+
+    /// Sends a message to its group; the answer says which place it has, and no event does.
+    func send(_ submission: Submission) async throws {
+        let answer = try await request(.send(group, submission))
+        guard let seq = Self.seq(in: answer) else { throw BenchError("a send was answered without a place") }
+        state.withLock { $0.came(seq) }
+    }
+
+    /// - Throws: when the connection ends before the answer, or the server refuses.
+    func request(_ request: ClientRequest) async throws -> [UInt8] {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<[UInt8], any Error>) in
+            let (connection, ref) = state.withLock { state -> ((any TransportConnection)?, Int64) in
+                state.lastRef += 1
+                if state.connection != nil {
+                    state.replies[state.lastRef] = { continuation.resume(with: $0.mapError { $0 as any Error }) }
+                }
+                return (state.connection, state.lastRef)
+            }
+            guard let connection else { return continuation.resume(throwing: BenchError("not connected")) }
+            connection.send(ClientFrame.request(ref: ref, request).encoded())
+        }
+    }
+
+    fileprivate func received(_ frame: [UInt8]) {
+        // The members that matter come first in what the server writes: no need to read all of it.
+        if frame.starts(with: Self.message) {
+            guard let seq = Self.seq(in: frame) else { return }
+            state.withLock { $0.came(seq) }
+        } else if frame.starts(with: Self.result) {
+            reply(to: Self.number(in: frame[Self.result.count...]), .success(frame))
+        } else if frame.starts(with: Self.error) {
+            let reason = BenchError(String(decoding: frame, as: UTF8.self))
+            reply(to: Self.number(in: frame[Self.error.count...]), .failure(reason))
+        } else if frame.starts(with: Self.welcome) {
+            welcomed(true)
+        }
+    }
+
+    private func reply(to ref: Int64, _ result: Result<[UInt8], BenchError>) {
+        let reply = state.withLock { $0.replies.removeValue(forKey: ref) }
+        reply?(result)
+    }
+
+    private func welcomed(_ isWelcome: Bool) {
+        let welcome = state.withLock { state in
+            defer { state.welcome = nil }
+            return state.welcome
+        }
+        welcome?(isWelcome)
+    }
+
+    /// A connection is gone, and with it every answer that it owed.
+    fileprivate func ended(_ connection: any TransportConnection) {
+        let replies = state.withLock { state -> [@Sendable (Result<[UInt8], BenchError>) -> Void] in
+            guard state.connection === connection else { return [] }
+            state.connection = nil
+            defer { state.replies = [:] }
+            return Array(state.replies.values)
+        }
+        for reply in replies { reply(.failure(BenchError("the connection ended"))) }
+        welcomed(false)
+    }
+
+    private static let message = Array(#"{"type":"message""#.utf8)
+    private static let result = Array(#"{"type":"result","ref":"#.utf8)
+    private static let error = Array(#"{"type":"error","ref":"#.utf8)
+    private static let welcome = Array(#"{"type":"welcome""#.utf8)
+    private static let seq = Array(#""seq":"#.utf8)
+
+    private static func number(in bytes: ArraySlice<UInt8>) -> Int64 {
+        bytes.prefix { (0x30...0x39).contains($0) }.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+    }
+
+    /// The first place that a frame names: a message's own comes before anything a person wrote.
+    private static func seq(in frame: [UInt8]) -> Seq? {
+        frame.prefix(400).firstRange(of: seq).map { number(in: frame[$0.upperBound...]) }
+    }
+}
+
+/// Hands frames to the client, and tells it when the connection is gone, be that before it knows the connection.
+private final class Relay: Sendable {
+    private let state = Mutex<(client: StormClient?, connection: (any TransportConnection)?, isClosed: Bool)>(
+        (nil, nil, false))
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    func attach(_ client: StormClient, _ connection: any TransportConnection) {
+        state.withLock { ($0.client, $0.connection) = (client, connection) }
+    }
+
+    func handle(_ event: TransportEvent) {
+        switch event {
+        case .frame(let frame): state.withLock { $0.client }?.received(frame)
+        case .closed:
+            let (client, connection) = state.withLock { state in
+                state.isClosed = true
+                return (state.client, state.connection)
+            }
+            if let client, let connection { client.ended(connection) }
+        }
+    }
+}

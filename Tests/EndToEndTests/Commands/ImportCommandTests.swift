@@ -1,0 +1,110 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Testing
+
+@Suite("The command import")
+struct ImportCommandTests {
+    private static let sessions = [
+        line("a", "alice", "2024-05-01T12:00:00Z", "1 a"),
+        line("b", "bob", "2024-05-01T12:00:00Z", "2 b, the same second, later in the file"),
+        line("solo", "alice", "2024-05-01T12:00:01Z", "nobody answered"),
+        line("b", "alice", "2024-05-01T12:00:09Z", "5 b"),
+        line("three", "alice", "2024-05-01T12:00:01Z", "there were three of us"),
+        line("three", "bob", "2024-05-01T12:00:02Z", "one"),
+        line("three", "carol", "2024-05-01T12:00:03Z", "two"),
+        line("a", "bob", "2024-05-01T12:00:05Z", "4 a"),
+        line("a", "alice", "2024-05-01T12:00:04Z", "3 a, out of order in the file"),
+        line("c", "carol", "2024-05-01T12:00:00Z", "1 c"),
+        line("c", "alice", "2024-05-01T12:00:01Z", "2 c"),
+    ]
+
+    @Test("Sessions of the same two become one conversation by time; others are left out and counted, and said so")
+    func direct() async throws {
+        let server = try await RunningServer.start()
+        let file = try Self.file(Self.sessions, in: server)
+        let report = try await server.importReport(file, ["--kind", "direct"])
+        #expect(report.int("imported") == 7)
+        #expect(report.int("skipped") == 0)
+        #expect(report.int("conversations") == 2)
+        #expect(report.int("channelsLeftOut") == 2)
+        #expect(report.int("messagesLeftOut") == 4)
+
+        let pair = ConversationID.direct(between: "alice", and: "bob")
+        let said = try await Device.everything(in: pair, of: server).map { $0.text?.prefix(3) ?? "" }
+        #expect(said == ["1 a", "2 b", "3 a", "4 a", "5 b"])
+        #expect(try await Self.unread(server, "bob") == ["direct:alice": 0])
+
+        let again = try await RunningServer.command([
+            "import", file.file.path, "--data", server.data.path, "--server", server.url.absoluteString, "--kind",
+            "direct",
+        ])
+        #expect(again.code == 0)
+        #expect(
+            again.output == """
+                imported 0 messages into 2 conversations, 7 were there already
+                left out 2 channels with 4 messages: they have one sender, or more than two
+
+                """)
+        #expect(try await Device.everything(in: pair, of: server).count == 5)
+        try await server.terminate()
+    }
+
+    @Test("What is to count is unread for the other of two, and for the others of a group")
+    func countsUnread() async throws {
+        let server = try await RunningServer.start()
+        let file = try Self.file(Self.sessions, in: server)
+        try await server.importLog(file, ["--kind", "direct", "--counts-unread"])
+        #expect(try await Self.unread(server, "alice") == ["direct:bob": 2, "direct:carol": 1])
+        #expect(try await Self.unread(server, "bob") == ["direct:alice": 3])
+        try await server.importLog(file, ["--kind", "group", "--channel", "three", "--counts-unread"])
+        #expect(try await Self.unread(server, "carol") == ["direct:alice": 1, "group:three": 2])
+        // One channel of a file is enough to make a pair.
+        let other = try await RunningServer.start()
+        let report = try await other.importReport(file, ["--kind", "direct", "--channel", "b"])
+        #expect(report.int("imported") == 2)
+        #expect(report.int("channelsLeftOut") == 0)
+        try await server.terminate()
+        try await other.terminate()
+    }
+
+    @Test("A line that can't be read is named, and nothing of a file of sessions is imported")
+    func badLine() async throws {
+        let server = try await RunningServer.start()
+        for (bad, word) in [
+            ("{", "line 12"), (Self.line("a", "", "2024-05-01T12:00:00Z", "x"), "line 12"),
+            (Self.line("a", "alice", "yesterday", "x"), "line 12"),
+            (#"{"id":"1","sender":"alice","time":"2024-05-01T12:00:00Z","text":"x"}"#, "channel"),
+        ] {
+            let file = try Self.file(Self.sessions + [bad], in: server)
+            let ended = try await RunningServer.command([
+                "import", file.file.path, "--data", server.data.path, "--server", server.url.absoluteString, "--kind",
+                "direct",
+            ])
+            #expect(ended.code == 1)
+            #expect(ended.errors.contains(word), "\(ended.errors)")
+            #expect(try await Self.unread(server, "alice") == [:])
+        }
+        try await server.terminate()
+    }
+
+    private static func line(_ channel: String, _ sender: String, _ time: String, _ text: String) -> String {
+        #"{"id":"\#(channel) \#(text)","channel":"\#(channel)","sender":"\#(sender)","time":"\#(time)","text":"\#(text)"}"#
+    }
+
+    private static func file(_ lines: [String], in server: RunningServer) throws -> ChatLog {
+        let file = server.folder.appending(component: "sessions.jsonl")
+        try Data(lines.joined(separator: "\n").utf8).write(to: file)
+        return ChatLog(file: file)
+    }
+
+    /// What is unread in each conversation of somebody's list.
+    private static func unread(_ server: RunningServer, _ user: UserID) async throws -> [String: Int] {
+        let list = try await server.api(user).call("GET", "/v1/conversations").json.objects("conversations")
+        var unread: [String: Int] = [:]
+        for entry in list {
+            unread[try #require(entry["conversation"] as? String)] = entry["unread"] as? Int
+        }
+        return unread
+    }
+}

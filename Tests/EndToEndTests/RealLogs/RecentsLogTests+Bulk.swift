@@ -1,0 +1,204 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Testing
+
+extension RecentsLogTests {
+    @Test(
+        "Check 15: the list is loaded once on each device; read and removed in bulk, every device shows what the files say",
+        .rows(184, 185, 186, 205, 206, 213, 214, 215, 218, 220, 221))
+    func inBulk() async throws {
+        guard let log = try ChatLog.find("chitchat-p2p.jsonl") else { return }
+        var generator = SeededGenerator("bulk of \(log.file.lastPathComponent)")
+        let server = try await RunningServer.start()
+        var whole = RecentsReference()
+        try whole.addGroups(try log.everyLine())
+        let count = Run.isLong ? 25 : 2
+        let others = whole.people.filter { whole.conversations(of: $0).count >= 8 }.shuffled(using: &generator)
+        let people = Array((whole.busiest(1) + others).prefix(count))
+        let part = try Self.part(of: log, with: people, for: server) { whole.conversations(of: $0) }
+        // Each session a group, and those of two the same once more as direct conversations: two kinds.
+        var reference = RecentsReference()
+        try reference.addGroups(try part.everyLine())
+        _ = try reference.addPairs(try part.everyLine())
+        for kind in ["group", "direct"] { try await server.importLog(part, ["--kind", kind, "--counts-unread"]) }
+        for person in people { try await inBulk(person, reference, server) }
+        try await server.terminate()
+        let verdict = try await RunningServer.command(["verify", server.data.path], within: 600)
+        #expect(verdict.code == 0, "\(verdict.output)")
+    }
+
+    private func inBulk(_ person: String, _ reference: RecentsReference, _ server: RunningServer) async throws {
+        var reference = reference
+        let user = try UserID(person)
+        var devices: [ChatClient] = []
+        var heard: [HeardOfRecents] = []
+        func open() async throws {
+            let device = try await Device.disconnected(server, user)
+            let events = HeardOfRecents()
+            Task { for await event in device.recents.events { await events.note(event) } }
+            device.connect()
+            devices.append(device)
+            heard.append(events)
+        }
+        func expectAll(_ what: String) async throws {
+            let wanted = reference.list(of: person)
+            for device in devices { try await device.shows(wanted, of: user) }
+            try await expectByHTTP(wanted, user, server)
+            let totals = wanted.reduce(into: [ConversationKind: Int64]()) {
+                $0[$1.key.kind, default: 0] += Int64($1.value.unread)
+            }
+            for device in devices {
+                let shown = try await device.recents.totals()
+                for kind in [.group, .direct] as [ConversationKind] {
+                    #expect(shown.unread(of: kind) == totals[kind] ?? 0, "\(what): \(kind)")
+                }
+            }
+            for events in heard {
+                let total = Int64(wanted.values.map(\.unread).reduce(0, +))
+                _ = try await eventually { await events.total ?? total == total }
+                let told = await events.total ?? total
+                #expect(told == total, "\(what)")
+            }
+        }
+        func ids() async throws -> [ConversationID] {
+            try await devices[0].recents.view(limit: 100_000).conversations.map(\.id)
+        }
+        for _ in 0..<2 { try await open() }
+        try await expectAll("signed in")
+
+        // Several in one request, up to five hundred; the other device is told once.
+        let several = try await ids().enumerated().filter { $0.offset % 3 == 0 }.map(\.element).prefix(500)
+        let unread = try await devices[0].recents.view(limit: 100_000, matching: .init(isUnread: true)).conversations
+        let toRead = Set(unread.map(\.id)).intersection(several)
+        #expect(try await devices[0].recents.markRead(several + [.group("nowhere")]) == [.group("nowhere")])
+        for id in several { reference.markRead(id.absolute(for: user), upTo: Int.max, by: person) }
+        try await expectAll("several read")
+        for (index, events) in heard.enumerated() {
+            let scopes = await events.takeReads()
+            #expect(scopes.count == 1)
+            guard case .many(let told)? = scopes.first else { continue }
+            // What one asked for; elsewhere, what changed by it.
+            #expect(Set(told) == (index == 0 ? Set(several + [.group("nowhere")]) : Set(told).intersection(several)))
+            #expect(toRead.isSubset(of: told))
+        }
+
+        // By HTTP, with a result each.
+        try await readByHTTP(try await ids().enumerated().filter { $0.offset % 5 == 1 }.map(\.element), user, server)
+        for (place, id) in try await ids().enumerated() where place % 5 == 1 {
+            reference.markRead(id.absolute(for: user), upTo: Int.max, by: person)
+        }
+        try await expectAll("several read by HTTP")
+
+        // Several out of the list: those that count as read, and those that do not.
+        for (place, marksRead) in [(2, true), (6, false)] {
+            let out = try await ids().enumerated().filter { $0.offset % 7 == place }.map(\.element)
+            let taken = try await devices[1].recents.remove(out, options: .init(marksRead: marksRead))
+            #expect(taken == out.count)
+            for id in out {
+                reference.remove(id.absolute(for: user), by: person)
+                if marksRead { reference.markRead(id.absolute(for: user), upTo: Int.max, by: person) }
+            }
+            try await expectAll("several out, read: \(marksRead)")
+            for events in heard {
+                let told = await events.takeRemoved()
+                #expect(told.count == out.count && Set(told) == Set(out))
+            }
+        }
+
+        // A kind, then all.
+        for kind in [.direct, nil] as [ConversationKind?] {
+            for events in heard { _ = await events.takeReads() }
+            try await devices[1].recents.markAllRead(of: kind)
+            for id in reference.conversations(of: person) where kind == nil || id.kind == kind {
+                reference.markRead(id, upTo: Int.max, by: person)
+            }
+            try await expectAll("\(kind?.rawValue ?? "all") read")
+            let wanted: RecentsEvent.ReadScope = kind.map { .kind($0) } ?? .all
+            #expect(await heard[1].takeReads() == [wanted])
+        }
+        try await open()
+        try await expectAll("on a new device")
+        for (index, events) in heard.enumerated() { #expect(await events.loaded == 1, "device \(index)") }
+        for device in devices {
+            #expect(try await device.verifyIntegrity() == [])
+            await device.close()
+        }
+    }
+
+    /// Reads conversations up to their heads, and one that is not there.
+    private func readByHTTP(_ ids: [ConversationID], _ user: UserID, _ server: RunningServer) async throws {
+        let api = try await server.api(user)
+        var heads: [String: (head: Int, epoch: String)] = [:]
+        var cursor = ""
+        repeat {
+            let page = try await api.call("GET", "/v1/conversations?limit=100\(cursor)").json
+            for entry in page.objects("conversations") {
+                let name = try #require(entry["conversation"] as? String)
+                heads[name] = (
+                    try #require(entry["head"] as? Int), "\(try #require(entry["epoch"]))"
+                )
+            }
+            cursor = page.string("cursor").map { "&cursor=\($0)" } ?? ""
+        } while !cursor.isEmpty
+        for first in stride(from: 0, to: ids.count, by: 499) {
+            let some = ids[first..<min(first + 499, ids.count)]
+            var marks = try some.map { id in
+                let head = try #require(heads[id.description])
+                return ["conversation": id.description, "seq": head.head, "epoch": head.epoch] as [String: Any]
+            }
+            marks.append(["conversation": "group:nowhere", "seq": 1, "epoch": "1"])
+            let body = try JSONSerialization.data(withJSONObject: ["conversations": marks])
+            let answer = try await api.call("POST", "/v1/read", bytes: Array(body))
+            #expect(answer.status == 200, "\(answer)")
+            let results = answer.json.objects("reads")
+            #expect(results.map { $0["conversation"] as? String } == some.map(\.description) + ["group:nowhere"])
+            #expect(results.dropLast().allSatisfy { $0["unread"] as? Int == 0 })
+            let error = results.last?["error"] as? [String: Any]
+            #expect(error?["code"] as? String == "unknown-conversation")
+        }
+    }
+
+    private func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+        for _ in 0..<3000 {
+            if try await condition() { return true }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return false
+    }
+}
+
+/// What a device was told of its list.
+private actor HeardOfRecents {
+    private(set) var loaded = 0
+    /// What was unread in all after the last of them; nothing where none said so.
+    private(set) var total: Int64?
+    private var reads: [RecentsEvent.ReadScope] = []
+    private var removed: [ConversationID] = []
+
+    func note(_ event: RecentsEvent) {
+        switch event {
+        case .loadedAll: loaded += 1
+        case .added(_, let total), .updated(_, let total): self.total = total
+        case .removed(let id, let total):
+            removed.append(id)
+            self.total = total
+        case .read(let scope, let total):
+            reads.append(scope)
+            self.total = total
+        case .unreadByKind: break
+        case .missed(let count): Issue.record("\(count) events were missed")
+        }
+    }
+
+    func takeReads() -> [RecentsEvent.ReadScope] {
+        defer { reads = [] }
+        return reads
+    }
+
+    func takeRemoved() -> [ConversationID] {
+        defer { removed = [] }
+        return removed
+    }
+}
