@@ -14,8 +14,10 @@ public struct Conversation: Sendable, Identifiable {
     /// Marks the conversation as read, on every device of the user.
     ///
     /// - Parameter id: the newest message that was shown; by default the newest there is.
-    /// - Throws: `unknown-message` when the message is not on this device; `local-storage`.
+    /// - Throws: `unknown-message` when the message is not on this device; `invalid-parameter` for a room, which has no read
+    ///   state; `local-storage`.
     public func markRead(upTo id: MessageID? = nil) async throws(ChatError) {
+        try self.id.checkHasRecents()
         let conversation = self.id
         let changed = try await core.store.write(reading: .one(conversation)) { writer in
             var seq: Seq?

@@ -54,6 +54,21 @@ class SQLiteReader: StoreReader {
         try connection.all(.involvements, bind: { $0.add(user.text) }, row: { try $0.involvement() })
     }
 
+    func listed(of user: UserID, _ filter: ListFilter) throws -> [ListedRow] {
+        try connection.all(
+            .listed,
+            bind: {
+                $0.add(user.text)
+                $0.add(filter.kind?.rawValue ?? "")
+                $0.add(filter.isMuted.map { $0 ? 1 : 0 })
+                $0.add(filter.isUnread)
+            }, row: { $0.listed() })
+    }
+
+    func unevenCounts(of user: UserID) throws -> Set<Int64> {
+        Set(try connection.all(.unevenCounts, bind: { $0.add(user.text) }, row: { $0.integer() }))
+    }
+
     func channelInvolvements(of user: UserID, in community: Identifier) throws -> [InvolvementRow] {
         try connection.all(
             .channelInvolvements,

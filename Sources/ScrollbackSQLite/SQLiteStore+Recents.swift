@@ -5,9 +5,38 @@ extension SQLiteStore {
     static func extendRecents(_ database: Database) throws {
         try database.execute(
             sql: """
-                ALTER TABLE member ADD COLUMN removedSeq INTEGER NOT NULL DEFAULT 0;
-                ALTER TABLE member ADD COLUMN roamSeq INTEGER NOT NULL DEFAULT 0;
-                ALTER TABLE member ADD COLUMN markedRev INTEGER NOT NULL DEFAULT 0;
+                -- By user first: a list looks at all that is somebody's, and nothing looks at all members of a conversation
+                -- so often.
+                CREATE TABLE membership (
+                    user TEXT NOT NULL,
+                    conversation INTEGER NOT NULL,
+                    standing INTEGER NOT NULL CHECK (standing IN (0, 1, 2)),
+                    role TEXT NOT NULL,
+                    joinSeq INTEGER NOT NULL,
+                    joinN INTEGER NOT NULL,
+                    readSeq INTEGER NOT NULL,
+                    readN INTEGER NOT NULL,
+                    clearSeq INTEGER NOT NULL,
+                    clearN INTEGER NOT NULL,
+                    removedSeq INTEGER NOT NULL DEFAULT 0,
+                    roamSeq INTEGER NOT NULL DEFAULT 0,
+                    isMuted INTEGER NOT NULL CHECK (isMuted IN (0, 1)),
+                    isPinned INTEGER NOT NULL CHECK (isPinned IN (0, 1)),
+                    isMarkedUnread INTEGER NOT NULL CHECK (isMarkedUnread IN (0, 1)),
+                    markedRev INTEGER NOT NULL DEFAULT 0,
+                    view INTEGER NOT NULL,
+                    userRev INTEGER NOT NULL,
+                    hasVoids INTEGER NOT NULL CHECK (hasVoids IN (0, 1)),
+                    PRIMARY KEY (user, conversation)
+                ) WITHOUT ROWID, STRICT;
+                INSERT INTO membership (user, conversation, standing, role, joinSeq, joinN, readSeq, readN, clearSeq,
+                    clearN, isMuted, isPinned, isMarkedUnread, view, userRev, hasVoids)
+                SELECT user, conversation, standing, role, joinSeq, joinN, readSeq, readN, clearSeq,
+                    clearN, isMuted, isPinned, isMarkedUnread, view, userRev, hasVoids
+                FROM member ORDER BY user, conversation;
+                DROP TABLE member;
+                ALTER TABLE membership RENAME TO member;
+                CREATE INDEX member_conversation ON member (conversation, user);
 
                 ALTER TABLE conversation ADD COLUMN recentSeq INTEGER NOT NULL DEFAULT 0;
                 ALTER TABLE conversation ADD COLUMN recentTime INTEGER NOT NULL DEFAULT 0;

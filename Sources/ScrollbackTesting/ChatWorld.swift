@@ -247,6 +247,14 @@ extension ChatWorld {
     /// The server's engine, for what no client may do.
     package var engine: Engine { server.engine }
 
+    /// Has the engine do something that ends later.
+    @discardableResult
+    package func perform<Answer: Sendable>(
+        _ body: (Engine, @escaping Engine.Completion<Answer>) -> Void
+    ) async throws(ChatError) -> Answer {
+        try await server.perform(body)
+    }
+
     /// What the server's clock says.
     package var now: Date { time.now }
 

@@ -130,12 +130,13 @@ final class MemoryServer: Sendable {
         return state.withLock { $0.losesAcknowledgement.remove(user) != nil }
     }
 
+    @discardableResult
     func perform<Answer: Sendable>(
         _ body: (Engine, @escaping Engine.Completion<Answer>) -> Void
-    ) async throws(ChatError) {
+    ) async throws(ChatError) -> Answer {
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
             body(engine) { continuation.resume(returning: $0) }
         }
-        _ = try result.get()
+        return try result.get()
     }
 }

@@ -110,7 +110,7 @@ public final class RecentsModel {
     /// Marks conversations as read, on every device of the user.
     ///
     /// - Returns: those that were not, since this device does not know them.
-    /// - Throws: `local-storage`.
+    /// - Throws: `invalid-parameter` for a room; `local-storage`.
     @discardableResult
     public func markRead(_ ids: [ConversationID]) async throws(ChatError) -> [ConversationID] {
         try await showingErrors { () async throws(ChatError) in try await recents.markRead(ids) }

@@ -33,7 +33,7 @@ public final class TimelineModel {
     public var error: ChatError?
 
     /// Whether a message is marked as read by itself when it is the newest and ``setVisible(from:to:)`` said that it is on
-    /// the screen.
+    /// the screen; in a room, which has no read state, nothing is.
     public var marksRead: Bool {
         didSet { markReadIfSeen() }
     }
@@ -163,14 +163,14 @@ public final class TimelineModel {
     /// Marks the conversation as read, on every device of the user.
     ///
     /// - Parameter id: the newest message that was shown; by default the newest there is.
-    /// - Throws: `unknown-message` when the message is not on this device; `local-storage`.
+    /// - Throws: `unknown-message` when the message is not on this device; `invalid-parameter` for a room; `local-storage`.
     public func markRead(upTo id: MessageID? = nil) async throws(ChatError) {
         try await showingErrors { () async throws(ChatError) in try await conversation.markRead(upTo: id) }
     }
 
     /// Marks the newest message as read, once, when it is on the screen and the app asked for it.
     private func markReadIfSeen() {
-        guard marksRead, isAtNewest, let visibleEnd,
+        guard marksRead, conversation.id.kind.traits.hasRecents, isAtNewest, let visibleEnd,
             let seen = items.lastIndex(where: { $0.id == visibleEnd }),
             let newest = items.lastIndex(where: { if case .message = $0 { true } else { false } }), seen >= newest,
             case .message(let message) = items[newest], message.id != markedRead

@@ -1,5 +1,7 @@
 import Foundation
 import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
@@ -95,6 +97,32 @@ struct ChatWorldTests {
         #expect(try await sending.delivered().seq == 2)
         #expect(try world.messages(in: .direct(between: "alice", and: "bob")).map(\.text) == ["one", "two"])
         #expect(try await alice.texts(in: .direct("bob")) == ["one", "two"])
+        await world.close()
+    }
+
+    @Test("What the server has already, and was changed before this device knew its conversation, is sent as it is now")
+    func sentEarlier() async throws {
+        let world = try ChatWorld()
+        let phone = try await world.disconnectedClient("alice")
+        let sending = try await phone.conversation(.direct("bob")).send(.text("one"))
+        // An attempt whose answer was lost.
+        let submission = try #require(try await phone.core.store.read { try $0.pending(sending.id) }?.submission)
+        let alice = Caller(user: "alice")
+        try await world.perform { engine, done in
+            engine.send(submission, to: .direct("bob"), by: alice, completion: done)
+        }
+        let bob = try await world.client("bob")
+        let chat = try await bob.conversation(.direct("alice"))
+        _ = try await chat.react("👍", to: sending.id).finished()
+        _ = try await chat.send(.text("two")).delivered()
+        // The device hears of the conversation before it sends again.
+        let heads = try world.engine.recents(limit: 10, by: alice).heads
+        try await phone.core.apply(heads.map { .head($0) })
+        phone.connect()
+        let sent = try await sending.delivered()
+        #expect(sent.seq == 1 && sent.rev == 1)
+        #expect(try await phone.texts(in: .direct("bob")) == ["one", "two"])
+        #expect(try await phone.verifyIntegrity() == [])
         await world.close()
     }
 }

@@ -144,9 +144,10 @@ extension Driver {
         resume.disconnected()
         core.setCurrency(isResumed: false, heard: [])
         statesInFlight = []
-        statesRetryAt = nil
+        retryAt = nil
         learning = []
         learningAgain = []
+        learningLater = []
         subscriptionRetries = [:]
         for id in subscriptions.keys { core.subscriptions.set(.waiting, of: id) }
         forgetTyping()

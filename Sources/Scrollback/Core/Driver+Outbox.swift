@@ -73,7 +73,7 @@ extension Driver {
         }
         if case .success(let answer) = outcome {
             do {
-                try await store(answer, to: request, id)
+                guard try await store(answer, to: request, id) else { return }
             } catch {
                 return await failed(error)
             }
@@ -100,14 +100,28 @@ extension Driver {
     }
 
     /// What an answer brings goes into the log in the transaction that takes the request out of the outbox.
+    ///
+    /// - Returns: false where a message that was stored earlier, its answer lost, must be read as it is now: what was sent
+    ///   may have been changed since.
     private func store(
         _ answer: OutboxAnswer, to request: ClientRequest, _ id: MessageID
-    ) async throws(ChatError) {
+    ) async throws(ChatError) -> Bool {
         let user = core.user
-        let outcome = try await core.store.write { writer -> LogOutcome? in
-            guard let request = try writer.reader.request(id) else { return nil }
+        let (outcome, outdated) = try await core.store.write { writer -> (LogOutcome?, Message?) in
+            guard let request = try writer.reader.request(id) else { return (nil, nil) }
+            let input = answer.input(for: request, user)
+            if case .sent(let message)? = input,
+                try writer.reader.log(of: message.conversation)?.isOutdated(message, readAt: message.rev) == true
+            {
+                return (nil, message)
+            }
             try writer.removeFromOutbox(id)
-            return try answer.input(for: request, user).flatMap { try writer.apply([$0]).first }
+            return (try input.flatMap { try writer.apply([$0]).first }, nil)
+        }
+        if let outdated {
+            let page = HistoryQuery(.before(.seq(outdated.seq + 1)), limit: 1)
+            send(.history(outdated.conversation, page), .sentEarlier(id, in: outdated.conversation))
+            return false
         }
         guard let outcome else {
             switch (answer, request) {
@@ -118,9 +132,39 @@ extension Driver {
             case (.sent, .send(let conversation, _)): core.changes.changed([conversation])
             default: break
             }
-            return
+            return true
         }
         core.changes.changed([outcome.conversation])
         follow(outcome)
+        return true
+    }
+
+    /// Takes a message that was stored earlier as it is now, and out of the outbox.
+    func sentEarlier(
+        _ id: MessageID, in conversation: ConversationID, _ result: Result<[UInt8], ChatError>
+    ) async {
+        if case .failure(let error) = result, error.code == .timeout { return await lost(nil, nil) }
+        do throws(ChatError) {
+            var page: LogPage?
+            switch result {
+            case .success(let body):
+                var reader = try JSONReader(body)
+                page = try LogPage(from: &reader)
+            // Sent once more in a while, which changes nothing there.
+            case .failure(let error) where error.isTemporary: throw error
+            // Who may read there no more has no message to show.
+            case .failure: break
+            }
+            let outcome = try await core.store.write { [page] writer in
+                try writer.removeFromOutbox(id)
+                return try page.flatMap { try writer.apply([.page(conversation, $0)]).first }
+            }
+            core.changes.changed([conversation])
+            if let outcome { follow(outcome) }
+            await perform(outbox.answered(id, Result<Void, ChatError>.success(()), now: now, using: &generator))
+        } catch {
+            guard error.code != .localStorage else { return await failed(error) }
+            await perform(outbox.answered(id, Result<Void, ChatError>.failure(error), now: now, using: &generator))
+        }
     }
 }

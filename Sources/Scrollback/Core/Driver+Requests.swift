@@ -68,6 +68,7 @@ extension Driver {
         case .nothing: break
         case .reply(let reply): reply(result)
         case .send(let id, let request): await sendAnswered(id, request, result)
+        case .sentEarlier(let id, let conversation): await sentEarlier(id, in: conversation, result)
         case .read(let id): await readAnswered(id, result)
         case .reads(let ids):
             await readsAnswered(
@@ -85,7 +86,13 @@ extension Driver {
         case .presence: presenceAnswered(result)
         case .heads(let ids):
             learning.subtract(ids)
-            if case .success(let body) = result { await headsCame(body) }
+            switch result {
+            case .success(let body): await headsCame(body)
+            case .failure(let error) where error.isTemporary:
+                learningLater.formUnion(ids)
+                retry(after: error)
+            case .failure: break
+            }
             // What happened since they were asked for is not in them.
             let again = learningAgain.intersection(ids)
             learningAgain.subtract(again)

@@ -58,7 +58,7 @@ extension Driver {
                 }.map(\.conversation)
             }
             core.changes.changed(Set(answers.map(\.conversation)))
-            for case .failure(let error) in answers.map(\.result) { retryStates(after: error) }
+            for case .failure(let error) in answers.map(\.result) { retry(after: error) }
             learn(unknown)
             if answers.contains(where: { (try? $0.result.get()) != nil }) { await sendStates() }
         } catch {
@@ -77,7 +77,7 @@ extension Driver {
                     return try writer.apply(summary, in: id)
                 }
                 if isUnknown { learn([id]) }
-            case .failure(let error) where error.isTemporary: return retryStates(after: error)
+            case .failure(let error) where error.isTemporary: return retry(after: error)
             case .failure:
                 // What the server has is what holds.
                 try await core.store.write { try $0.settle(state) }
@@ -90,18 +90,22 @@ extension Driver {
         }
     }
 
-    /// What a server that stays connected could not take for now, its disk being full or its line long, is told again in a while.
-    private func retryStates(after error: ChatError) {
-        guard error.isTemporary, connection != nil, statesRetryAt == nil else { return }
+    /// What a server that stays connected could not take or answer for now, its disk being full or its line long, is told
+    /// and asked again in a while.
+    func retry(after error: ChatError) {
+        guard error.isTemporary, connection != nil, retryAt == nil else { return }
         // Spread, so that everybody's do not come at once.
         let wait = (error.retryAfter ?? 5) * Double.random(in: 0.5...1.5, using: &generator)
-        statesRetryAt = now + wait
+        retryAt = now + wait
         wake(at: now + wait)
     }
 
-    func tickStates() async {
-        guard let date = statesRetryAt, date <= now else { return }
-        statesRetryAt = nil
+    func tickRetries() async {
+        guard let date = retryAt, date <= now else { return }
+        retryAt = nil
+        let ids = learningLater.sorted()
+        learningLater = []
+        learn(ids)
         await sendStates()
     }
 

@@ -8,7 +8,10 @@ extension Driver {
     func perform(_ actions: [ResumeAction]) {
         for action in actions {
             switch action {
-            case .pullWindow(let request, let cursor): send(.syncWindow(cursor: cursor, limit: 100), .window(request))
+            case .pullWindow(let request, let cursor):
+                // A new device has something to show soon, and the rest in few answers.
+                let limit = cursor == nil ? 100 : ClientRequest.maximumWindow
+                send(.syncWindow(cursor: cursor, limit: limit), .window(request))
             case .sync(let batch, let positions): send(.syncLogs(positions), .logs(batch: batch, positions))
             case .wake(let date): wake(at: date)
             case .storeHeads(let heads, let cursor):

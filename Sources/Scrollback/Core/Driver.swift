@@ -35,12 +35,14 @@ final class Driver {
     var learning: Set<ConversationID> = []
     /// Those of them that must be asked for once more.
     var learningAgain: Set<ConversationID> = []
+    /// Those whose heads the server could not give for now.
+    var learningLater: Set<ConversationID> = []
     /// Channels and rooms somebody wants to hear in full.
     var subscriptions: [ConversationID: Int] = [:]
     /// When to ask again for those that were refused for now.
     var subscriptionRetries: [ConversationID: Date] = [:]
-    /// When to tell again what the server could not take for now.
-    var statesRetryAt: Date?
+    /// When to tell and ask again what the server could not take or answer for now.
+    var retryAt: Date?
     /// People somebody wants to hear of, and how often.
     var watched: [UserID: Int] = [:]
     var ownTyping = OwnTyping()
@@ -65,6 +67,8 @@ final class Driver {
     enum Request {
         case reply(ClientCore.Reply<[UInt8]>)
         case send(MessageID, ClientRequest)
+        /// Of a message that the server had already.
+        case sentEarlier(MessageID, in: ConversationID)
         case window(Int)
         case logs(batch: Int, [LogPosition])
         case read(ConversationID)
@@ -201,7 +205,7 @@ final class Driver {
         perform(resume.tick(now: now))
         tickTyping()
         tickSubscriptions()
-        await tickStates()
+        await tickRetries()
         await applyReleased()
     }
 

@@ -92,10 +92,11 @@ extension Recents {
     /// Marks conversations as read up to their newest message, as far as this device knows of it (row 213).
     ///
     /// - Returns: those that were not marked, since this device does not know them.
-    /// - Throws: `local-storage`, and then none was.
+    /// - Throws: `invalid-parameter` for a room, which has no read state, or `local-storage`; and then none was.
     @discardableResult
     public func markRead(_ ids: [ConversationID]) async throws(ChatError) -> [ConversationID] {
         let logs = ids.map(\.log)
+        for id in logs { try id.checkHasRecents() }
         return try await read(logs.count == 1 ? .one(logs[0]) : .many(logs)) { writer in
             try logs.filter { id in
                 let isKnown = try writer.reader.log(of: id) != nil
@@ -284,9 +285,9 @@ extension Conversation {
 }
 
 extension ConversationID {
-    fileprivate func checkHasRecents() throws(ChatError) {
+    func checkHasRecents() throws(ChatError) {
         guard kind.traits.hasRecents else {
-            throw .invalidParameter("conversation", "\(kind.rawValue)s have no place in the list")
+            throw .invalidParameter("conversation", "\(kind.rawValue)s have no read state and no place in the list")
         }
     }
 }

@@ -39,14 +39,10 @@ extension Engine {
             var heads: [ConversationHead] = []
             var last: RecentsPlace?
             var bytes = 0
-            let candidates = try involvements(of: caller.user, in: store).filter { filter.mayTake($0) }
-                .map { (number: $0.number, place: try place(of: $0, for: caller, in: store)) }
-                .filter { candidate in bound.map { candidate.place < $0 } ?? true }
-                .sorted { $0.place > $1.place }
-            for (number, place) in candidates {
+            for place in try places(filter, below: bound, for: caller, in: store) {
                 if heads.count == limit || bytes >= PageRoom.answerBytes { return (heads, last?.text) }
                 last = place
-                guard let row = try store.conversation(numbered: number),
+                guard let row = try store.conversation(numbered: place.number),
                     let access = try visible(row, for: caller, in: store),
                     case let head = try head(of: access, for: caller.user, in: store),
                     head.recentTime != nil, !filter.isUnread || head.isToRead
@@ -56,6 +52,38 @@ extension Engine {
             }
             return (heads, nil)
         }
+    }
+
+    /// The places in the caller's list, highest first, of what may stand there.
+    private func places(
+        _ filter: ListFilter, below bound: RecentsPlace?, for caller: Caller, in store: any StoreReader
+    ) throws -> [RecentsPlace] {
+        var places: [RecentsPlace] = []
+        func add(_ place: RecentsPlace, isMember: Bool) throws {
+            var place = place
+            if !isMember { place.time = try newestSeen(in: place.number, by: caller, in: store) }
+            if bound.map({ place < $0 }) ?? true { places.append(place) }
+        }
+        for row in try store.listed(of: caller.user, filter) {
+            guard row.isCommunityItself else {
+                try add(row.place, isMember: row.isMember)
+                continue
+            }
+            let channels = try channels(of: row.place.number, isMember: row.isMember, for: caller.user, in: store)
+            for channel in channels where filter.mayTake(channel) {
+                try add(channel.place, isMember: channel.isMember)
+            }
+        }
+        return places.sorted(by: >)
+    }
+
+    /// Where somebody who left stands in their list.
+    private func newestSeen(
+        in number: Int64, by caller: Caller, in store: any StoreReader
+    ) throws -> Timetoken {
+        guard let row = try store.conversation(numbered: number) else { return Timetoken(rawValue: 0) }
+        let newest = try visible(row, for: caller, in: store)?.visible.highest ?? 0
+        return try store.place(atOrBelow: newest, in: number)?.timetoken ?? Timetoken(rawValue: 0)
     }
 
     /// What is unread in all conversations of the caller's list.
@@ -69,25 +97,28 @@ extension Engine {
         of involved: [InvolvementRow], for caller: Caller, in store: any StoreReader
     ) throws -> UnreadTotals {
         var totals = UnreadTotals()
+        let uneven = try store.unevenCounts(of: caller.user)
         for row in involved where row.isListed && row.isMember {
-            let unread = try unread(row, for: caller, in: store)
+            let unread =
+                if row.kind == .community || uneven.contains(row.number) {
+                    try unread(row, for: caller, in: store)
+                } else {
+                    (messages: row.head > row.position ? row.n - row.baseN : 0, mentions: 0)
+                }
             totals.add(unread.messages, mentions: unread.mentions, kind: row.kind, isMuted: row.isMuted)
         }
         return totals
     }
 
-    /// As ``Unread`` has it; where a conversation lists its members, without looking at more than what they did not read.
+    /// As ``Unread`` has it; where a conversation lists its members and calls none of them, without looking further.
     private func unread(
         _ row: InvolvementRow, for caller: Caller, in store: any StoreReader
     ) throws -> (messages: Int64, mentions: Int64) {
-        let isByCommunity = row.kind == .community
-        if !isByCommunity, row.head <= row.position { return (0, 0) }
-        if !isByCommunity, try store.mentions(of: caller.user, in: row.number, above: row.position).isEmpty {
-            guard row.n > row.baseN else { return (0, 0) }
-            let numbers = row.baseN + 1...row.n
-            return (
-                row.n - row.baseN - (try store.uncounted(by: caller.user, in: row.number, numbers: numbers)), 0
-            )
+        if row.kind != .community, row.n > row.baseN,
+            try store.mentions(of: caller.user, in: row.number, above: row.position).isEmpty
+        {
+            let uncounted = try store.uncounted(by: caller.user, in: row.number, numbers: row.baseN + 1...row.n)
+            return (row.n - row.baseN - uncounted, 0)
         }
         guard let conversation = try store.conversation(numbered: row.number),
             let access = try visible(conversation, for: caller, in: store)
@@ -112,23 +143,11 @@ extension Engine {
             }
         }
     }
-
-    /// Where a conversation stands in the list: who left, by the newest message they may see.
-    private func place(
-        of involved: InvolvementRow, for caller: Caller, in store: any StoreReader
-    ) throws -> RecentsPlace {
-        var place = involved.place
-        if !involved.isMember, let row = try store.conversation(numbered: involved.number) {
-            let newest = try visible(row, for: caller, in: store)?.visible.highest ?? 0
-            place.time = try store.place(atOrBelow: newest, in: row.number)?.timetoken ?? Timetoken(rawValue: 0)
-        }
-        return place
-    }
 }
 
 extension ListFilter {
     /// Whether a conversation may be one of those, as far as a glance tells.
-    fileprivate func mayTake(_ row: InvolvementRow) -> Bool {
+    func mayTake(_ row: InvolvementRow) -> Bool {
         guard row.isListed, kind.map({ $0 == row.kind }) ?? true, isMuted.map({ $0 == row.isMuted }) ?? true else {
             return false
         }

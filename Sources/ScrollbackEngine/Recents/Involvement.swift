@@ -91,13 +91,28 @@ package struct InvolvementRow: Hashable, Sendable {
     var place: RecentsPlace { RecentsPlace(isPinned: isPinned, time: activeAt, number: number) }
 }
 
-/// A place in the list of recent conversations: pinned ones first, then by the time of the last message, then by number.
-struct RecentsPlace: Comparable {
-    var isPinned: Bool
-    var time: Timetoken
-    var number: Int64
+/// What finding a conversation's place in a list takes.
+package struct ListedRow: Hashable, Sendable {
+    package var place: RecentsPlace
+    /// Who left stands by the newest message they may see, and not there.
+    package var isMember: Bool
+    /// A community stands for its channels.
+    package var isCommunityItself: Bool
 
-    init(isPinned: Bool, time: Timetoken, number: Int64) {
+    package init(place: RecentsPlace, isMember: Bool, isCommunityItself: Bool) {
+        self.place = place
+        self.isMember = isMember
+        self.isCommunityItself = isCommunityItself
+    }
+}
+
+/// A place in the list of recent conversations: pinned ones first, then by the time of the last message, then by number.
+package struct RecentsPlace: Hashable, Comparable, Sendable {
+    package var isPinned: Bool
+    package var time: Timetoken
+    package var number: Int64
+
+    package init(isPinned: Bool, time: Timetoken, number: Int64) {
         self.isPinned = isPinned
         self.time = time
         self.number = number
@@ -118,7 +133,7 @@ struct RecentsPlace: Comparable {
     var numbers: [UInt64] { [isPinned ? 1 : 0, time.rawValue, UInt64(number)] }
     var text: String { numbers.map { String($0, radix: 36) }.joined(separator: ".") }
 
-    static func < (a: RecentsPlace, b: RecentsPlace) -> Bool {
+    package static func < (a: RecentsPlace, b: RecentsPlace) -> Bool {
         (a.isPinned ? 1 : 0, a.time, a.number) < (b.isPinned ? 1 : 0, b.time, b.number)
     }
 }
@@ -130,16 +145,25 @@ extension Engine {
         for involved in try store.involvements(of: user) {
             // A channel's is found with its community: a public one may have no row of theirs.
             if involved.kind != .community { found.append(involved) }
-            guard involved.isCommunityItself, let community = try store.conversation(numbered: involved.number) else {
-                continue
-            }
-            for var channel in try store.channelInvolvements(of: user, in: community.id.target) {
-                channel.isMember = involved.isMember && (!channel.isPrivate || channel.isMember)
+            guard involved.isCommunityItself else { continue }
+            for var channel in try channels(of: involved.number, isMember: involved.isMember, for: user, in: store) {
                 // What they change in the community, joining above all, concerns each of its channels.
                 channel.userRev = max(channel.userRev, involved.userRev)
                 found.append(channel)
             }
         }
         return found
+    }
+
+    /// - Parameter isMember: whether the user is one of the community.
+    func channels(
+        of community: Int64, isMember: Bool, for user: UserID, in store: any StoreReader
+    ) throws -> [InvolvementRow] {
+        guard let row = try store.conversation(numbered: community) else { return [] }
+        return try store.channelInvolvements(of: user, in: row.id.target).map { channel in
+            var channel = channel
+            channel.isMember = isMember && (!channel.isPrivate || channel.isMember)
+            return channel
+        }
     }
 }

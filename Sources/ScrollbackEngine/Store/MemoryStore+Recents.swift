@@ -8,6 +8,25 @@ extension MemoryRows {
         }
     }
 
+    func listed(of user: UserID, _ filter: ListFilter) -> [ListedRow] {
+        involvements(of: user).compactMap { row in
+            guard row.isCommunityItself ? filter.kind.map({ $0 == row.kind }) ?? true : filter.mayTake(row) else {
+                return nil
+            }
+            return ListedRow(place: row.place, isMember: row.isMember, isCommunityItself: row.isCommunityItself)
+        }
+    }
+
+    func unevenCounts(of user: UserID) -> Set<Int64> {
+        let uneven = involvements(of: user).filter { row in
+            guard row.isMember, row.kind != .community, row.head > row.position else { return false }
+            let blocks = BitBlock.index(of: row.baseN + 1)...Int64.max
+            return !mentions(of: user, in: row.number, above: row.position).isEmpty
+                || [BitSet.removed, .uncounted(user)].contains { !bits($0, of: row.number, blocks: blocks).isEmpty }
+        }
+        return Set(uneven.map(\.number))
+    }
+
     func channelInvolvements(of user: UserID, in community: Identifier) -> [InvolvementRow] {
         channels(of: community, after: nil, limit: .max).map { InvolvementRow(of: $0, member(user, of: $0.number)) }
     }

@@ -43,6 +43,12 @@ package protocol StoreReader: MannersReader, PeopleReader, OperatorReader {
     func memberships(of user: UserID) throws -> [MemberRow]
     /// The same, with what a list of them all is made from; by number.
     func involvements(of user: UserID) throws -> [InvolvementRow]
+    /// The conversations that may have a place in a user's list, as far as a glance at each tells, in any order; a
+    /// community stands for its channels.
+    func listed(of user: UserID, _ filter: ListFilter) throws -> [ListedRow]
+    /// The conversations listing a user in which what is unread is more than a difference of two running numbers: the user
+    /// is mentioned there, or does not count some of it. Channels are not among them, and others may be.
+    func unevenCounts(of user: UserID) throws -> Set<Int64>
     /// The channels of a community, deleted ones too, with what the user has to do with them; by name.
     func channelInvolvements(of user: UserID, in community: Identifier) throws -> [InvolvementRow]
     /// When they were a member, oldest first.

@@ -15,8 +15,9 @@ extension Engine {
     /// A pass looks at what had moved when it began. What moves meanwhile comes as live events, since a connection hears
     /// its conversations before its first pass.
     package func syncWindow(cursor text: String?, limit: Int, by caller: Caller) throws -> HeadWindow {
-        guard (1...limits.pageSize).contains(limit) else {
-            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+        guard (1...ClientRequest.maximumWindow).contains(limit) else {
+            throw ChatError.invalidParameter(
+                "limit", "must be in 1...\(ClientRequest.maximumWindow)", limit: ClientRequest.maximumWindow)
         }
         var cursor = try text.map { try SyncCursor($0) } ?? SyncCursor(generation: store.generation)
         if cursor.generation != store.generation { cursor = SyncCursor(generation: store.generation) }

@@ -2,7 +2,7 @@
 enum Query: Int, CaseIterable {
     case beginRead, beginWrite, commit, rollback
     case conversationByName, conversationByNumber, channels
-    case member, members, memberships, involvements, channelInvolvements, spans, bits, voids, mentions
+    case member, members, memberships, involvements, channelInvolvements, listed, unevenCounts, spans, bits, voids, mentions
     case messageAt, messageByID, messageAtOrBelow, placeAtOrBelow, messagesNewestFirst, messagesOldestFirst
     case retired, changes, changeByOperation
     case actions, actionsAt, actionByValue, actionByTime, lastAction
@@ -61,6 +61,8 @@ enum Query: Int, CaseIterable {
             LEFT JOIN member m ON m.conversation = c.number AND m.user = ?
             WHERE c.kind = 'community' AND c.target = ? AND c.part > '' ORDER BY c.part
             """
+        case .listed: Self.listed
+        case .unevenCounts: Self.unevenCounts
         case .spans: #"SELECT joined, "left" FROM span WHERE conversation = ? AND user = ? ORDER BY joined"#
         case .bits:
             """

@@ -110,6 +110,13 @@ extension Columns {
         return row
     }
 
+    mutating func listed() -> ListedRow {
+        let number = integer()
+        let time = Timetoken(rawValue: bits())
+        let place = RecentsPlace(isPinned: flag(), time: time, number: number)
+        return ListedRow(place: place, isMember: flag(), isCommunityItself: flag())
+    }
+
     mutating func block() throws -> BitBlock {
         let index = integer()
         guard let words = bytes(as: SIMD16<UInt64>.self) else { throw Self.unreadable("words") }

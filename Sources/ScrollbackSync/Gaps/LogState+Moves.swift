@@ -1,4 +1,4 @@
-import ScrollbackModel
+package import ScrollbackModel
 
 /// The moves every event is made of. Each keeps rows, gaps and voids disjoint and complete.
 extension LogState {
@@ -43,10 +43,16 @@ extension LogState {
         let seq = message.seq
         guard let range, range.contains(seq), !voids.contains(seq) else { return }
         if gaps.contains(seq) {
-            guard seq > baseline.seq || rev >= baseline.rev else { return }
+            guard !isOutdated(message, readAt: rev) else { return }
             gaps.remove(seq...seq)
         }
         edit.upsert(message)
+    }
+
+    /// Whether a message is not here and was read too early to be taken: a change that this device heard nothing of may
+    /// have touched it, and its place stays a gap until a page brings it as it is.
+    package func isOutdated(_ message: Message, readAt rev: Int64) -> Bool {
+        message.epoch == epoch && gaps.contains(message.seq) && message.seq <= baseline.seq && rev < baseline.rev
     }
 
     /// The last move of every event: see how far what was missed is replayed now.

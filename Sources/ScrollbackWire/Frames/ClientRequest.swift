@@ -66,7 +66,8 @@ package enum ClientRequest: Sendable {
 
     /// The most logs one `sync` asks about.
     package static let maximumPositions = 100
-    package static let maximumWindow = 100
+    /// The most conversations in one window of `sync`.
+    package static let maximumWindow = 500
     /// The most profiles one `users` asks for.
     package static let maximumUsers = 100
 }

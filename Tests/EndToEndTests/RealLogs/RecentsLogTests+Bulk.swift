@@ -76,6 +76,7 @@ extension RecentsLogTests {
         for id in several { reference.markRead(id.absolute(for: user), upTo: Int.max, by: person) }
         try await expectAll("several read")
         for (index, events) in heard.enumerated() {
+            _ = try await eventually { await !events.reads.isEmpty }
             let scopes = await events.takeReads()
             #expect(scopes.count == 1)
             guard case .many(let told)? = scopes.first else { continue }
@@ -102,6 +103,7 @@ extension RecentsLogTests {
             }
             try await expectAll("several out, read: \(marksRead)")
             for events in heard {
+                _ = try await eventually { await events.removed.count >= out.count }
                 let told = await events.takeRemoved()
                 #expect(told.count == out.count && Set(told) == Set(out))
             }
@@ -116,11 +118,15 @@ extension RecentsLogTests {
             }
             try await expectAll("\(kind?.rawValue ?? "all") read")
             let wanted: RecentsEvent.ReadScope = kind.map { .kind($0) } ?? .all
+            _ = try await eventually { await !heard[1].reads.isEmpty }
             #expect(await heard[1].takeReads() == [wanted])
         }
         try await open()
         try await expectAll("on a new device")
-        for (index, events) in heard.enumerated() { #expect(await events.loaded == 1, "device \(index)") }
+        for (index, events) in heard.enumerated() {
+            _ = try await eventually { await events.loaded > 0 }
+            #expect(await events.loaded == 1, "device \(index)")
+        }
         for device in devices {
             #expect(try await device.verifyIntegrity() == [])
             await device.close()
@@ -174,8 +180,8 @@ private actor HeardOfRecents {
     private(set) var loaded = 0
     /// What was unread in all after the last of them; nothing where none said so.
     private(set) var total: Int64?
-    private var reads: [RecentsEvent.ReadScope] = []
-    private var removed: [ConversationID] = []
+    private(set) var reads: [RecentsEvent.ReadScope] = []
+    private(set) var removed: [ConversationID] = []
 
     func note(_ event: RecentsEvent) {
         switch event {
