@@ -112,7 +112,7 @@ struct ChatWorldTests {
             engine.send(submission, to: .direct("bob"), by: alice, completion: done)
         }
         let bob = try await world.client("bob")
-        let chat = try await bob.conversation(.direct("alice"))
+        let chat = bob.conversation(.direct("alice"))
         _ = try await chat.react("👍", to: sending.id).finished()
         _ = try await chat.send(.text("two")).delivered()
         // The device hears of the conversation before it sends again.

@@ -161,8 +161,8 @@ extension Driver {
         }
         guard connection != nil, !unknown.isEmpty else { return }
         learning.formUnion(unknown)
-        for first in stride(from: 0, to: unknown.count, by: 100) {
-            let batch = Array(unknown[first..<min(first + 100, unknown.count)])
+        for first in stride(from: 0, to: unknown.count, by: ClientRequest.maximumHeads) {
+            let batch = Array(unknown[first..<min(first + ClientRequest.maximumHeads, unknown.count)])
             send(.heads(batch), .heads(batch))
         }
     }
@@ -171,15 +171,24 @@ extension Driver {
     func headsCame(_ body: [UInt8], isEntrance: Bool = false) async {
         do {
             var heads: [ConversationHead] = []
+            var rest: [ConversationID] = []
             var reader = try JSONReader(body)
             try reader.object { (name, value) throws(ChatError) in
-                guard name == "heads" else { return try value.skip() }
-                heads = try value.list("heads", limit: 500) { (head) throws(ChatError) in
-                    try ConversationHead(from: &head)
+                switch name {
+                case "heads":
+                    heads = try value.list("heads", limit: 500) { (head) throws(ChatError) in
+                        try ConversationHead(from: &head)
+                    }
+                case "rest":
+                    rest = try value.list("rest", limit: ClientRequest.maximumHeads) { (id) throws(ChatError) in
+                        try id.conversation()
+                    }
+                default: try value.skip()
                 }
             }
             if isEntrance { entered(heads) }
             for outcome in try await core.apply(heads.map { .head($0) }) { follow(outcome) }
+            learn(rest)
         } catch {
             await failed(error)
         }

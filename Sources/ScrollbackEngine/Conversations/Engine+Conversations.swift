@@ -113,15 +113,25 @@ extension Engine {
         }
     }
 
-    /// The heads of conversations the caller may see; of others nothing comes.
-    package func heads(of ids: [ConversationID], by caller: Caller) throws -> [ConversationHead] {
+    /// The heads of conversations the caller may see, each once; of others nothing comes.
+    ///
+    /// - Returns: with them those that were not looked at, since their newest messages are long: to be asked for again.
+    package func heads(
+        of ids: [ConversationID], by caller: Caller
+    ) throws -> (heads: [ConversationHead], rest: [ConversationID]) {
         try store.read { store in
-            try ids.compactMap { id in
-                guard let row = try store.conversation(id.log.absolute(for: caller.user)), !row.isDeleted else {
-                    return nil
-                }
-                return try visibleHead(of: row, for: caller, in: store)
+            var heads: [ConversationHead] = []
+            var seen: Set<ConversationID> = []
+            var bytes = 0
+            for (index, id) in ids.enumerated() where seen.insert(id.log).inserted {
+                if bytes >= PageRoom.answerBytes { return (heads, Array(ids[index...])) }
+                guard let row = try store.conversation(id.log.absolute(for: caller.user)), !row.isDeleted,
+                    let head = try visibleHead(of: row, for: caller, in: store)
+                else { continue }
+                heads.append(head)
+                bytes += head.weight
             }
+            return (heads, [])
         }
     }
 

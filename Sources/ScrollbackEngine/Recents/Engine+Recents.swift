@@ -99,13 +99,13 @@ extension Engine {
         var totals = UnreadTotals()
         let uneven = try store.unevenCounts(of: caller.user)
         for row in involved where row.isListed && row.isMember {
-            let unread =
-                if row.kind == .community || uneven.contains(row.number) {
-                    try unread(row, for: caller, in: store)
-                } else {
-                    (messages: row.head > row.position ? row.n - row.baseN : 0, mentions: 0)
-                }
-            totals.add(unread.messages, mentions: unread.mentions, kind: row.kind, isMuted: row.isMuted)
+            var (messages, mentions): (Int64, Int64) = (0, 0)
+            if row.kind == .community || uneven.contains(row.number) {
+                (messages, mentions) = try unread(row, for: caller, in: store)
+            } else if row.head > row.position {
+                messages = row.n - row.baseN
+            }
+            totals.add(messages, mentions: mentions, kind: row.kind, isMuted: row.isMuted)
         }
         return totals
     }

@@ -23,9 +23,12 @@ extension Session {
                 answer(ref, result) { ReadAnswer.write($1, to: &$0) }
             }
         case .heads(let ids):
-            offload(ref, { try $0.heads(of: ids, by: caller) }) { writer, heads in
+            offload(ref, { try $0.heads(of: ids, by: caller) }) { writer, answer in
                 writer.key("heads")
-                writer.array(heads) { $1.write(to: &$0) }
+                writer.array(answer.heads) { $1.write(to: &$0) }
+                guard !answer.rest.isEmpty else { return }
+                writer.key("rest")
+                writer.array(answer.rest) { $0.value($1.description) }
             }
         case .edit(let id, let message, let edit, let operation):
             engine.edit(message, in: id, edit, operation: operation, by: caller, origin: Origin(self)) {

@@ -61,8 +61,12 @@ extension Date {
         }
         guard index == text.count else { return nil }
         let minutes = (days(toYear: year, month: month) + day - 1) * 24 * 60 + hour * 60 + minute - offset
-        return (minutes * 60 + second) * 1000 + Int64((fraction * 1000).rounded())
+        let time = (minutes * 60 + second) * 1000 + Int64((fraction * 1000).rounded())
+        return years.contains(time) ? time : nil
     }
+
+    /// The years 1 to 9999, in milliseconds since 1970: an offset or a fraction must not lead beyond what can be written.
+    private static let years: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
     private static func daysIn(_ month: Int64, of year: Int64) -> Int64 {
         let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)

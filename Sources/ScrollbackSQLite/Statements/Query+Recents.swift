@@ -3,8 +3,17 @@ import ScrollbackModel
 /// The two looks at everything that is somebody's, which may be ten thousand conversations: what takes a few columns and
 /// a few comparisons is done here, row by row, and little is handed on.
 extension Query {
+    /// Nothing for the other statements.
+    var recents: String? {
+        switch self {
+        case .listed: Self.listing
+        case .unevenCounts: Self.uneven
+        default: nil
+        }
+    }
+
     /// Communities come as themselves, in place of the channels they have.
-    static let listed = """
+    private static let listing = """
         SELECT c.number, iif(c.recentSeq > 0, c.recentTime, c.timetoken), m.isPinned, m.standing = 1, c.kind = 'community'
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
         WHERE m.user = ?1 AND (?2 = '' OR c.kind = ?2) AND iif(
@@ -15,20 +24,20 @@ extension Query {
         """
 
     /// Bits are kept in blocks of 1,024 numbers (`BitBlock`).
-    static let unevenCounts = """
+    private static let uneven = """
         SELECT c.number
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
         WHERE m.user = ?1 AND m.standing = 1 AND c.kind <> 'community' AND c.head > \(position) AND (
             EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND user = ?1 AND seq > \(position))
             OR EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND user = '' AND seq > \(position))
-            OR EXISTS (SELECT 1 FROM bits WHERE conversation = c.number AND kind = 0 AND user = '' AND block >= \(block))
-            OR EXISTS (SELECT 1 FROM bits WHERE conversation = c.number AND kind = 2 AND user = ?1 AND block >= \(block)))
+            OR EXISTS (SELECT 1 FROM bits WHERE conversation = c.number AND kind = 0 AND user = '' AND block >= \(firstBlock))
+            OR EXISTS (SELECT 1 FROM bits WHERE conversation = c.number AND kind = 2 AND user = ?1 AND block >= \(firstBlock)))
         """
 
     /// The place up to which nothing is unread to a member.
     private static let position = "max(c.firstSeq - 1, m.joinSeq, m.readSeq, m.clearSeq)"
     /// The block of the first running number that may be unread.
-    private static let block = "(max(c.floorN, m.joinN, m.readN, m.clearN) + 1) / 1024"
+    private static let firstBlock = "(max(c.floorN, m.joinN, m.readN, m.clearN) + 1) / 1024"
     private static let kindsWithRecents =
         ConversationKind.allCases.filter(\.traits.hasRecents).map { "'\($0.rawValue)'" }.joined(separator: ", ")
 }

@@ -61,8 +61,6 @@ enum Query: Int, CaseIterable {
             LEFT JOIN member m ON m.conversation = c.number AND m.user = ?
             WHERE c.kind = 'community' AND c.target = ? AND c.part > '' ORDER BY c.part
             """
-        case .listed: Self.listed
-        case .unevenCounts: Self.unevenCounts
         case .spans: #"SELECT joined, "left" FROM span WHERE conversation = ? AND user = ? ORDER BY joined"#
         case .bits:
             """
@@ -131,7 +129,7 @@ enum Query: Int, CaseIterable {
         case .deliveryConversation, .deliveries, .deliveryCount, .insertDelivery, .dropDeliveriesOf,
             .dropDeliveries:
             manners
-        default: people ?? mediaSQL ?? operatorSQL ?? change
+        default: people ?? recents ?? mediaSQL ?? operatorSQL ?? change
         }
     }
 

@@ -81,7 +81,8 @@ struct ClientFields {
         case "conversation": conversation = try value.conversation()
         case "conversations" where type == "readMany": marks = try ReadMark.list(&value)
         case "conversations":
-            conversations = try value.list("conversations", limit: 500) { (id) throws(ChatError) in
+            let limit = type == "heads" ? ClientRequest.maximumHeads : 500
+            conversations = try value.list("conversations", limit: limit) { (id) throws(ChatError) in
                 try id.conversation()
             }
         case "message": message = try SubmissionFields(from: &value)
@@ -95,7 +96,7 @@ struct ClientFields {
         case "limit": limit = try value.integer()
         case "isTyping": isTyping = try value.bool()
         case "user" where Self.aboutUser.contains(type ?? ""): user = try value.user()
-        case "until": until = try value.null() ? nil : value.date("until")
+        case "until" where type == "ban": until = try value.null() ? nil : value.date("until")
         case "reason" where type == "ban": banReason = try value.null() ? nil : value.banReason()
         case "reason" where type == "report": reportReason = try ReportReason(try value.string())
         case "text" where type == "report": text = try value.null() ? nil : value.reportText("text")

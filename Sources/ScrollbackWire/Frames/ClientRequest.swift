@@ -66,6 +66,8 @@ package enum ClientRequest: Sendable {
 
     /// The most logs one `sync` asks about.
     package static let maximumPositions = 100
+    /// The most conversations one `heads` asks about.
+    package static let maximumHeads = 100
     /// The most conversations in one window of `sync`.
     package static let maximumWindow = 500
     /// The most profiles one `users` asks for.
