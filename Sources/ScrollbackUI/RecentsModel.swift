@@ -17,7 +17,7 @@ public final class RecentsModel {
     /// Whether ``loadMore()`` would show more of what this device knows.
     public private(set) var hasMore = false
     /// Whether every conversation of the user that the filter lets pass is shown; a new device has to hear of them first.
-    public var isLoadedAll: Bool { isLoaded && knowsAll && !hasMore }
+    public var isLoadedAll: Bool { isLoaded && isWhole && !hasMore }
     /// Why a call failed last; set it to nil once it was shown.
     public var error: ChatError?
     /// Which conversations are wanted; another filter begins with one page again.
@@ -29,15 +29,12 @@ public final class RecentsModel {
         }
     }
 
-    private var knowsAll = false
+    private var isWhole = false
     @ObservationIgnored private let recents: Recents
     @ObservationIgnored private let pageSize: Int
     @ObservationIgnored private var window: Int
-    @ObservationIgnored private var followingList: ModelTask?
-    @ObservationIgnored private var followingEvents: ModelTask?
-    package var running: [Task<Void, Never>] {
-        [followingList, followingEvents].compactMap { $0?.task }
-    }
+    @ObservationIgnored private var following: ModelTask?
+    package var running: [Task<Void, Never>] { [following].compactMap { $0?.task } }
 
     /// A model of the list, which begins to follow it.
     ///
@@ -52,14 +49,12 @@ public final class RecentsModel {
         self.pageSize = pageSize
         window = pageSize
         follow()
-        let loadedAll = recents.events.filter { if case .loadedAll = $0 { true } else { false } }
-        followingEvents = ModelTask(of: self, following: loadedAll.prefix(1)) { model, _ in model.knowsAll = true }
     }
 
     private func follow() {
         // One more than is shown tells whether there are more.
         let views = recents.views(limit: window + 1, matching: filter)
-        followingList = ModelTask(of: self, following: views) { $0.show($1) }
+        following = ModelTask(of: self, following: views) { $0.show($1) }
     }
 
     private func show(_ view: Recents.View) {
@@ -67,6 +62,7 @@ public final class RecentsModel {
         let shown = Array(view.conversations.prefix(window))
         if conversations != shown { conversations = shown }
         if totals != view.totals { totals = view.totals }
+        if isWhole != view.isWhole { isWhole = view.isWhole }
         let hasMore = view.conversations.count > window
         if self.hasMore != hasMore { self.hasMore = hasMore }
     }

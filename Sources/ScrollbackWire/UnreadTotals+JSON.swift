@@ -23,15 +23,15 @@ extension UnreadTotals {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "unread": _ = try value.integer()
-            case "mentions": mentions = try value.integer()
+            case "mentions": mentions = try value.total("mentions")
             case "kinds":
                 try value.object { (kind, counts) throws(ChatError) in
                     // A kind this version does not know is no business of its.
                     guard let kind = ConversationKind(rawValue: kind) else { return try counts.skip() }
                     try counts.object { (name, value) throws(ChatError) in
                         switch name {
-                        case "notifying": notifying[kind] = try value.integer()
-                        case "muted": muted[kind] = try value.integer()
+                        case "notifying": notifying[kind] = try value.total(name)
+                        case "muted": muted[kind] = try value.total(name)
                         default: try value.skip()
                         }
                     }
@@ -39,5 +39,14 @@ extension UnreadTotals {
             default: try value.skip()
             }
         }
+    }
+}
+
+extension JSONReader {
+    /// A number of messages: so many that a sum of them is a number still.
+    fileprivate mutating func total(_ name: String) throws(ChatError) -> Int64 {
+        let value = try integer()
+        guard (0...1 << 53).contains(value) else { throw .invalidParameter(name, "must be in 0...2^53") }
+        return value
     }
 }

@@ -49,7 +49,7 @@ import Testing
                 == ["SEARCH message USING INDEX message_id (id=? AND conversation=?)"])
         #expect(
             plans.first { $0.statement.contains("FROM member WHERE user = ?") }?.steps
-                == ["SEARCH member USING INDEX member_user (user=?)"])
+                == ["SEARCH member USING PRIMARY KEY (user=?)"])
         #expect(
             step("SELECT seq FROM mention").filter { $0.hasPrefix("SEARCH") }
                 == Array(repeating: "SEARCH mention USING PRIMARY KEY (conversation=? AND user=? AND seq>?)", count: 2))

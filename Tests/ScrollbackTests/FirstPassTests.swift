@@ -1,6 +1,7 @@
 import ContractRows
 import Scrollback
 import ScrollbackModel
+import ScrollbackSync
 import Testing
 
 @Suite("The first pass of a new device")
@@ -65,5 +66,27 @@ struct FirstPassTests {
         #expect(try await store.read { try $0.totals().unread } == 0)
         #expect(try await window([head("carol", kind: .direct, unread: 1)], endsPass: true) == 0)
         #expect(try await window([head("dora", kind: .direct, unread: 1)]) == 1)
+    }
+
+    @Test(
+        "What is said before a conversation's head came counts alone, and the total has nothing twice", .rows(205, 206))
+    func saidBeforeItsHead() async throws {
+        #expect(try await window([head("a", unread: 1)], totals: totals([.group: 5])) == 5)
+        // Four are unread in it, of a hundred; now one more is said.
+        let said = Message(
+            conversation: .group("b"), seq: 101, n: 101, id: MessageID(high: 0x7000, low: 101),
+            timetoken: Timetoken(rawValue: 20), epoch: Epoch(rawValue: 7), sender: "bob", type: .text,
+            content: .text("hello"), rev: 0)
+        _ = try await store.write { try $0.apply([.live(.message(said))]) }
+        #expect(try await store.read { try $0.recent(.group("b"))?.unread } == 1)
+        #expect(try await store.read { try $0.totals().unread } == 6)
+        var whole = head("b", unread: 5, at: 20)
+        whole.state.head = 101
+        whole.state.n = 101
+        whole.readSeq = 96
+        #expect(try await window([whole]) == 6)
+        #expect(try await store.read { try $0.recent(.group("b"))?.unread } == 5)
+        #expect(try await window([whole]) == 6)
+        #expect(try await window([head("c", unread: 0)], endsPass: true) == 6)
     }
 }

@@ -128,6 +128,49 @@ struct OlderAnswersTests {
         #expect(try await named() == [nil])
     }
 
+    @Test("A read that only ends a mark is told until the server has heard of it, whatever heads come before")
+    func readOfAMark() async throws {
+        try await apply(head(10, userRev: 5, isMarked: true))
+        try await read()
+        #expect(try await entry()?.isMarkedUnread == false)
+        // A window that was read before.
+        try await apply(head(10, userRev: 5, isMarked: true))
+        #expect(try await named() == [5])
+        #expect(try await entry()?.isMarkedUnread == false)
+        // Its answer: it was marked again meanwhile.
+        _ = try await store.write { [group, answer = summary(10, userRev: 7, isMarked: true)] in
+            try $0.apply(answer, in: group, answersRead: true)
+        }
+        #expect(try await named() == [])
+        #expect(try await entry()?.isMarkedUnread == true)
+    }
+
+    @Test("A mark set elsewhere is shown by the head that says that what was read here was read there too")
+    func markWithRead() async throws {
+        try await apply(head(10, unread: 3, userRev: 5))
+        try await read()
+        try await apply(head(12, userRev: 7, isMarked: true))
+        #expect(try await named() == [])
+        #expect(try await entry()?.isMarkedUnread == true)
+    }
+
+    @Test("Who sees a log anew may have read less of it than before")
+    func seenAnew() async throws {
+        try await apply(head(10, userRev: 5))
+        var wider = head(10, unread: 10, userRev: 5)
+        wider.state.view = 1
+        try await apply(wider)
+        #expect(try await entry()?.unread == 10)
+        let isOpen = try await store.read { try $0.uncertainConversations() }
+        #expect(isOpen == [])
+        // What was read here meanwhile stays read.
+        try await read()
+        wider.state.view = 2
+        try await apply(wider)
+        #expect(try await entry()?.unread == 0)
+        #expect(try await named() == [5])
+    }
+
     @Test("Marked, read and marked again, the answer to the first mark leaves the second to be told")
     func markedAgain() async throws {
         try await apply(head(10, unread: 3, userRev: 5))

@@ -311,10 +311,10 @@ struct ToleranceTests {
         #expect(
             refusal(#"{"type":"sync","ref":1,"positions":[{"conversation":"group:g","epoch":"1","seq":-1}]}"#)?.error
                 .parameter == "seq")
-        for limit in ["0", "101", "-1"] {
+        for limit in ["0", "501", "-1"] {
             let error = refusal(#"{"type":"sync","ref":1,"limit":\#(limit)}"#)
             #expect(error?.error.parameter == "limit")
-            #expect(error?.error.limit == 100)
+            #expect(error?.error.limit == 500)
         }
         let many = Array(repeating: #""room:a""#, count: 501).joined(separator: ",")
         #expect(

@@ -163,6 +163,19 @@ package final class ClientCore: Sendable {
         }
     }
 
+    /// Reads the store until it can be read: whoever follows it would stand still for good after one failure.
+    func insisting<Answer>(
+        _ read: () async throws(ChatError) -> Answer
+    ) async throws(ChatError) -> Answer {
+        while true {
+            do throws(ChatError) {
+                return try await read()
+            } catch {
+                guard error.code == .localStorage, (try? await Task.sleep(for: .seconds(1))) != nil else { throw error }
+            }
+        }
+    }
+
     /// Hands the loop something to be answered, and waits for the answer.
     func ask<Answer: Sendable>(_ input: (@escaping Reply<Answer>) -> Input) async throws(ChatError) -> Answer {
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in

@@ -148,6 +148,8 @@ extension Driver {
         learning = []
         learningAgain = []
         learningLater = []
+        learnedTwice = []
+        watchesLater = false
         subscriptionRetries = [:]
         for id in subscriptions.keys { core.subscriptions.set(.waiting, of: id) }
         forgetTyping()

@@ -187,7 +187,11 @@ extension Driver {
                 }
             }
             if isEntrance { entered(heads) }
-            for outcome in try await core.apply(heads.map { .head($0) }) { follow(outcome) }
+            let outcomes = try await core.store.write { [heads] in
+                try $0.store(heads, totals: nil, endsPass: false)
+            }
+            core.changes.changed(Set(heads.map(\.conversation)))
+            for outcome in outcomes { follow(outcome) }
             learn(rest)
         } catch {
             await failed(error)

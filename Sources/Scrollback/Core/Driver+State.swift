@@ -48,7 +48,8 @@ extension Driver {
             let unknown = try await core.store.write { writer in
                 try answers.filter { answer in
                     switch answer.result {
-                    case .success(let summary): return try writer.apply(summary, in: answer.conversation)
+                    case .success(let summary):
+                        return try writer.apply(summary, in: answer.conversation, answersRead: true)
                     // It is told again in a while, or with the next connection.
                     case .failure(let error) where error.isTemporary: return false
                     case .failure:
@@ -93,9 +94,13 @@ extension Driver {
     /// What a server that stays connected could not take or answer for now, its disk being full or its line long, is told
     /// and asked again in a while.
     func retry(after error: ChatError) {
-        guard error.isTemporary, connection != nil, retryAt == nil else { return }
+        if error.isTemporary { retry(in: error.retryAfter ?? 5) }
+    }
+
+    func retry(in seconds: Double) {
+        guard connection != nil, retryAt == nil else { return }
         // Spread, so that everybody's do not come at once.
-        let wait = (error.retryAfter ?? 5) * Double.random(in: 0.5...1.5, using: &generator)
+        let wait = seconds * Double.random(in: 0.5...1.5, using: &generator)
         retryAt = now + wait
         wake(at: now + wait)
     }
@@ -105,7 +110,10 @@ extension Driver {
         retryAt = nil
         let ids = learningLater.sorted()
         learningLater = []
+        learnedTwice = []
         learn(ids)
+        if watchesLater { askWhoIsThere(watched.keys.sorted()) }
+        watchesLater = false
         await sendStates()
     }
 

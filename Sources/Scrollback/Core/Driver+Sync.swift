@@ -54,10 +54,18 @@ extension Driver {
 
     /// What an outcome shows to be missing is asked for.
     func follow(_ outcome: LogOutcome) {
-        if outcome.needsHead { learn([outcome.conversation]) }
+        if outcome.needsHead { learn([outcome.conversation], after: outcome.input) }
         if let behind = outcome.behind, behind.conversation.kind.traits.replaysMissed || isHeard(behind.conversation) {
             perform(resume.needsSync(behind))
         }
+    }
+
+    /// What a head leaves open another may say, since something came meanwhile; after that there is no hurry.
+    private func learn(_ ids: [ConversationID], after input: LogInput) {
+        guard case .head = input else { return learn(ids) }
+        for id in ids where !learnedTwice.insert(id).inserted { learningLater.insert(id) }
+        learn(ids.filter { !learningLater.contains($0) })
+        if !learningLater.isEmpty { retry(in: 5) }
     }
 
     /// Whether a channel or room is followed in full at the moment.
@@ -107,8 +115,11 @@ extension Driver {
             perform(resume.windowStored { behind[$0.conversation] ?? nil })
             if endsPass {
                 core.store.recentsEvents.greet(with: .loadedAll)
+                core.changes.changedAnything()
                 if continuesPass { return try await beginPass() }
                 core.setCurrency(isResumed: true, heard: Set(subscriptions.keys))
+                // Asked for on an earlier connection, which ended before the answer.
+                learn(try await core.store.read { try $0.uncertainConversations() })
             }
             await applyReleased()
         } catch {

@@ -35,7 +35,9 @@ final class Driver {
     var learning: Set<ConversationID> = []
     /// Those of them that must be asked for once more.
     var learningAgain: Set<ConversationID> = []
-    /// Those whose heads the server could not give for now.
+    /// Those whose heads left their counts open, and were asked for once more.
+    var learnedTwice: Set<ConversationID> = []
+    /// Those that are asked for in a while.
     var learningLater: Set<ConversationID> = []
     /// Channels and rooms somebody wants to hear in full.
     var subscriptions: [ConversationID: Int] = [:]
@@ -45,6 +47,8 @@ final class Driver {
     var retryAt: Date?
     /// People somebody wants to hear of, and how often.
     var watched: [UserID: Int] = [:]
+    /// Whether the server could not say for now who of them is there.
+    var watchesLater = false
     var ownTyping = OwnTyping()
     var typingPeople = TypingPeople()
     var typingWake: Date?

@@ -16,6 +16,13 @@ final class EventCenter<Event: Sendable>: Sendable {
     private struct Observer {
         var continuation: AsyncStream<Event>.Continuation
         var missed = 0
+        /// There was no room for the greeting: it comes before anything else.
+        var isOwedGreeting = false
+
+        /// - Returns: whether there was room.
+        func take(_ event: Event) -> Bool {
+            if case .dropped = continuation.yield(event) { false } else { true }
+        }
     }
 
     /// - Parameter missed: the event that says so many were dropped.
@@ -32,7 +39,9 @@ final class EventCenter<Event: Sendable>: Sendable {
         state.withLock { state in
             guard state.greeting == nil else { return }
             state.greeting = event
-            for observer in state.observers.values { observer.continuation.yield(event) }
+            for id in state.observers.keys where state.observers[id]?.take(event) == false {
+                state.observers[id]?.isOwedGreeting = true
+            }
         }
     }
 
@@ -60,15 +69,11 @@ final class EventCenter<Event: Sendable>: Sendable {
         state.withLock { state in
             for id in state.observers.keys {
                 guard var observer = state.observers[id] else { continue }
-                if observer.missed > 0 {
-                    guard case .enqueued = observer.continuation.yield(missed(observer.missed)) else {
-                        observer.missed += 1
-                        state.observers[id] = observer
-                        continue
-                    }
-                    observer.missed = 0
+                if observer.isOwedGreeting, let greeting = state.greeting {
+                    observer.isOwedGreeting = !observer.take(greeting)
                 }
-                if case .dropped = observer.continuation.yield(event) { observer.missed += 1 }
+                if observer.missed > 0, observer.take(missed(observer.missed)) { observer.missed = 0 }
+                if observer.missed > 0 || !observer.take(event) { observer.missed += 1 }
                 state.observers[id] = observer
             }
         }

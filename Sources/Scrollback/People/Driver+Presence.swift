@@ -36,6 +36,9 @@ extension Driver {
             heard(try PresenceList(from: &reader).people)
         } catch {
             core.logger.info("nothing is heard of who is there", metadata: ["code": "\(error.code)"])
+            guard error.isTemporary else { return }
+            watchesLater = true
+            retry(after: error)
         }
     }
 

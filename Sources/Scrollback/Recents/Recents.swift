@@ -13,6 +13,8 @@ public struct Recents: Sendable {
         public var conversations: [RecentConversation]
         /// What is unread in all conversations of the list, those beyond the view too.
         public var totals: UnreadTotals
+        /// Whether this device knows every conversation of the user; a new one has to hear of them first.
+        public var isWhole: Bool
 
         /// Unread messages of all conversations, muted ones too.
         public var totalUnread: Int64 { totals.unread }
@@ -31,9 +33,15 @@ public struct Recents: Sendable {
         let task = Task { [self] in
             var last: View?
             for await _ in changes {
-                guard let view = try? await view(limit: limit, matching: filter) else { break }
-                if view != last { continuation.yield(view) }
-                last = view
+                do throws(ChatError) {
+                    let view = try await core.insisting { () async throws(ChatError) in
+                        try await self.view(limit: limit, matching: filter)
+                    }
+                    if view != last { continuation.yield(view) }
+                    last = view
+                } catch {
+                    break
+                }
             }
             continuation.finish()
         }
@@ -56,7 +64,7 @@ public struct Recents: Sendable {
         return try await core.store.read { reader in
             View(
                 conversations: try reader.recents(limit: limit, after: after?.place, matching: filter),
-                totals: try reader.totals())
+                totals: try reader.totals(), isWhole: try reader.isSettled())
         }
     }
 

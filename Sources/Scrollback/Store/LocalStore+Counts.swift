@@ -29,9 +29,10 @@ extension LocalWriter {
         _ input: LogInput, _ edits: [LogEdit], _ replaced: [Replacement], before: LogState?, in log: inout OpenLog
     ) throws {
         guard let state = log.state else { return }
-        var read = try log.read ?? reader.readState(log.number) ?? ReadState(unknownIn: state.epoch)
+        let known = try log.read ?? reader.readState(log.number)
         // What was read of another log says nothing of this one.
-        if read.epoch != state.epoch { read = ReadState(unknownIn: state.epoch) }
+        var read = known.flatMap { $0.epoch == state.epoch ? $0 : nil } ?? ReadState(of: state, before: input)
+        if case .head(let head) = input, let before, head.state.view > before.view { read.seeAnew() }
         if case .head(let head) = input, head.state.firstSeq >= state.firstSeq || head.state.view > before?.view ?? 0 {
             read.apply(ReadSummary(head))
         }
@@ -84,6 +85,25 @@ extension LocalWriter {
         // What is missing comes with `sync`, and may say it all; an answer to what was read here is under way.
         let isComing = read.pendingReadSeq != nil || state.isBehind && id.kind.traits.replaysMissed
         return read.certainty != .exact && !isComing
+    }
+}
+
+extension ReadState {
+    /// Of a log that an input is the first to tell of.
+    ///
+    /// What was said just now is unread; of what was said before only the server knows.
+    fileprivate init(of log: LogState, before input: LogInput) {
+        let said: Message?
+        switch input {
+        case .live(.message(let message)): said = message
+        case .live(.head(_, _, let last, _)): said = last
+        default: said = nil
+        }
+        if let said, said.seq == log.head {
+            self.init(unknownIn: log.epoch, countsAfter: said.seq - 1, n: said.n - (said.countsUnread ? 1 : 0))
+        } else {
+            self.init(unknownIn: log.epoch, countsAfter: log.head, n: log.n)
+        }
     }
 }
 

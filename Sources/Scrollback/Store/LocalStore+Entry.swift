@@ -25,7 +25,7 @@ extension LocalWriter {
         try db.cachedStatement(
             sql: "UPDATE conversation SET isMember = ?1, memberRev = ?3 WHERE number = ?2 AND memberRev <= ?3"
         ).execute(arguments: [head.isMember, log.number, head.userRev])
-        try takeSettings(of: ReadSummary(head), in: id, number: log.number)
+        try takeSettings(of: ReadSummary(head), in: id, number: log.number, isRead: log.read?.pendingReadSeq != nil)
     }
 
     /// What was set in another log: what is muted and pinned stays so, the rest means nothing here.
@@ -44,11 +44,10 @@ extension LocalWriter {
     }
 
     /// Takes what the server says is set, but for what was set here and not confirmed, unless it is older than what is known.
-    func takeSettings(of summary: ReadSummary, in id: ConversationID, number: Int64) throws {
+    ///
+    /// - Parameter isRead: whether something was marked read here that the server has not heard of.
+    func takeSettings(of summary: ReadSummary, in id: ConversationID, number: Int64, isRead: Bool) throws {
         let pending = try reader.pendingSorts(in: id)
-        let isRead = try Bool.fetchOne(
-            db.cachedStatement(sql: "SELECT pendingReadSeq IS NOT NULL FROM conversation WHERE number = ?"),
-            arguments: [number])
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET ownRev = ?1, isMuted = ifnull(?2, isMuted), isPinned = ifnull(?3, isPinned),
@@ -60,7 +59,7 @@ extension LocalWriter {
             summary.userRev, pending.contains(.muted) ? nil : summary.isMuted,
             pending.contains(.pinned) ? nil : summary.isPinned,
             // What is read here ends the mark once the server hears of it.
-            pending.contains(.mark) ? nil : summary.isMarkedUnread && isRead != true,
+            pending.contains(.mark) ? nil : summary.isMarkedUnread && !isRead,
             pending.contains(.list) ? nil : summary.removedSeq, number,
         ])
     }

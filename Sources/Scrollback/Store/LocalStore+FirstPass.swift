@@ -12,6 +12,13 @@ extension LocalReader {
         return try UnreadTotals(from: &reader)
     }
 
+    /// Whether a head of it was ever taken.
+    fileprivate func hadHead(of id: ConversationID) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(sql: "SELECT moved > 0 FROM conversation WHERE id = ?"), arguments: [id.description])
+            ?? false
+    }
+
     /// The place below a conversation's newest messages, where some of them are not here.
     ///
     /// - Parameter count: how many of the newest, without those that new devices are not to load.
@@ -38,22 +45,27 @@ extension LocalReader {
 }
 
 extension LocalWriter {
-    /// Stores a window of heads, and keeps what is unread in conversations that no window has brought yet.
+    /// Stores heads, and keeps what is unread in conversations whose heads have yet to come.
     ///
     /// - Parameter totals: what the server says is unread in all, with the first window.
     package func store(
         _ heads: [ConversationHead], totals: UnreadTotals?, endsPass: Bool
     ) throws -> [LogOutcome] {
         let isNew = try !reader.isSettled()
-        let unknown = isNew ? try heads.filter { try reader.log(of: $0.conversation) == nil } : []
+        // What was said meanwhile counts already.
+        let unknown = isNew ? try heads.filter { try !reader.hadHead(of: $0.conversation) } : []
+        let counted = try unknown.map { try reader.recent($0.conversation) }
         let outcomes = try apply(heads.map { .head($0) })
         guard isNew else { return outcomes }
         if let totals {
             try keep(totals.adding(reader.knownTotals(), times: -1))
         } else if let remaining = try reader.remainingTotals() {
-            let brought = try unknown.reduce(into: UnreadTotals()) { sum, head in
+            let brought = try zip(unknown, counted).reduce(into: UnreadTotals()) { sum, row in
+                let (head, before) = row
                 guard let entry = try reader.recent(head.conversation), head.isMember else { return }
-                sum.add(entry.unread, mentions: entry.mentions, kind: entry.id.kind, isMuted: entry.isMuted)
+                sum.add(
+                    entry.unread - (before?.unread ?? 0), mentions: entry.mentions - (before?.mentions ?? 0),
+                    kind: entry.id.kind, isMuted: entry.isMuted)
             }
             try keep(remaining.adding(brought, times: -1))
         }

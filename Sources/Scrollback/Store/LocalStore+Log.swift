@@ -220,10 +220,11 @@ extension LocalWriter {
         }
         var edit = edits.last ?? LogEdit()
         edit.needsSync = edits.contains(where: \.needsSync) && !log.leavesHoles(edits, in: id)
+        let isHead = if case .head = input { true } else { false }
         return LogOutcome(
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: before?.gaps != log.state?.gaps,
-            needsHead: before == nil || edits.contains(where: \.erasesEverything))
+            needsHead: !isHead && (before == nil || edits.contains(where: \.erasesEverything)))
     }
 
     /// A log that was not known.

@@ -88,16 +88,17 @@ extension LocalWriter {
 
     /// Takes what the server says of the user's own state.
     ///
+    /// - Parameter answersRead: whether it is the answer to what was marked read here.
     /// - Returns: whether the server must be asked: for the counts, or because nothing is known of the log.
     @discardableResult
-    package func apply(_ summary: ReadSummary, in id: ConversationID) throws -> Bool {
+    package func apply(_ summary: ReadSummary, in id: ConversationID, answersRead: Bool = false) throws -> Bool {
         let number = try number(of: id)
         guard let log = try reader.log(number), log.epoch == summary.epoch, var state = try reader.readState(number)
         else { return true }
-        state.apply(summary)
+        state.apply(summary, answersRead: answersRead)
         try follow(&state, log, in: id, number: number)
         try save(state, number: number)
-        try takeSettings(of: summary, in: id, number: number)
+        try takeSettings(of: summary, in: id, number: number, isRead: state.pendingReadSeq != nil)
         try refreshEntry(number)
         return !state.isExact && state.pendingReadSeq == nil
     }

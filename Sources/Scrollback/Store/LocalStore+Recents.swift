@@ -89,21 +89,17 @@ extension LocalReader {
     private func lastMessage(
         _ number: Int64, _ seq: Seq, in id: ConversationID, epoch: Epoch, excluding types: Set<MessageType>
     ) throws -> Message? {
-        var newest: Message?
-        // Newest first, so that what is passed over is all that is looked at besides.
-        let sql = """
-            SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND seq \(types.isEmpty ? "=" : "<=") ?
-            ORDER BY seq DESC
-            """
-        try db.cachedStatement(sql: sql).messages(in: id, epoch: epoch) {
-            $0.add(number)
-            $0.add(seq)
-        } take: { message in
-            if types.contains(message.type) { return true }
-            newest = message
-            return false
-        }
-        return newest
+        guard !types.isEmpty else { return try message(at: seq, number: number, in: id, epoch: epoch) }
+        var list = JSONWriter()
+        list.array(types) { $0.value($1.rawValue) }
+        let last = try Seq.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT seq FROM message
+                    WHERE conversation = ? AND seq <= ? AND type NOT IN (SELECT value FROM json_each(?))
+                    ORDER BY seq DESC LIMIT 1
+                    """), arguments: [number, seq, list.text])
+        return try last.flatMap { try message(at: $0, number: number, in: id, epoch: epoch) }
     }
 
     /// What is unread in all conversations of the list, those that are still to come from the server too.

@@ -6,21 +6,32 @@ import ScrollbackModel
 extension LocalStore {
     /// Has entries written down as they were before a transaction changes them, on the connection that writes.
     static func watchRecents(_ db: Database) throws {
-        let columns = watchedColumns.map { "old.\($0)" }.joined(separator: ", ")
-        try db.execute(
-            sql: """
-                CREATE TEMP TABLE recentBefore (number INTEGER PRIMARY KEY, id, kind, \(watched));
-                CREATE TEMP TRIGGER recentUpdated AFTER UPDATE ON main.conversation
-                WHEN (old.isRecent OR new.isRecent)
-                    AND (\(columns)) IS NOT (\(watchedColumns.map { "new.\($0)" }.joined(separator: ", ")))
-                BEGIN
-                    INSERT OR IGNORE INTO recentBefore VALUES (old.number, old.id, old.kind, \(columns));
-                END;
-                CREATE TEMP TRIGGER recentDeleted AFTER DELETE ON main.conversation WHEN old.isRecent
-                BEGIN
-                    INSERT OR IGNORE INTO recentBefore VALUES (old.number, old.id, old.kind, \(columns));
-                END;
-                """)
+        let old = watchedColumns.map { "old.\($0)" }.joined(separator: ", ")
+        let new = watchedColumns.map { "new.\($0)" }.joined(separator: ", ")
+        let statements = """
+            CREATE TEMP TABLE recentBefore (number INTEGER PRIMARY KEY, id, kind, \(watched));
+            CREATE TEMP TRIGGER recentUpdated AFTER UPDATE ON main.conversation
+            WHEN (old.isRecent OR new.isRecent) AND (\(old)) IS NOT (\(new))
+            BEGIN
+                INSERT OR IGNORE INTO recentBefore VALUES (old.number, old.id, old.kind, \(old));
+            END;
+            CREATE TEMP TRIGGER recentDeleted AFTER DELETE ON main.conversation WHEN old.isRecent
+            BEGIN
+                INSERT OR IGNORE INTO recentBefore VALUES (old.number, old.id, old.kind, \(old));
+            END;
+            """
+        try db.inTransaction {
+            try db.execute(sql: statements)
+            return .commit
+        }
+    }
+
+    /// Ends that: nobody asks any more.
+    static func stopWatchingRecents(_ db: Database) throws {
+        try db.inTransaction {
+            try db.execute(sql: "DROP TRIGGER recentUpdated; DROP TRIGGER recentDeleted; DROP TABLE temp.recentBefore")
+            return .commit
+        }
     }
 
     private static let watchedColumns = [
@@ -36,33 +47,34 @@ extension LocalStore {
 
     /// What the transaction under way did to the list, in the order of the conversations' making.
     ///
-    /// - Parameter scope: what was read by it, if anything was.
-    static func recentsEvents(_ reader: LocalReader, scope: RecentsEvent.ReadScope?) throws -> [RecentsEvent] {
+    /// - Parameters:
+    ///   - scope: what was read by it, if anything was.
+    ///   - told: what was unread in all when events told of it last.
+    static func recentsEvents(
+        _ reader: LocalReader, scope: RecentsEvent.ReadScope?, told: inout UnreadTotals?
+    ) throws -> [RecentsEvent] {
         let db = reader.db
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT b.number, b.id, b.kind, b.isRecent, c.isRecent, iif(b.isRecent AND b.isMember, b.unread, 0),
-                        iif(c.isRecent AND c.isMember, c.unread, 0)
+                    SELECT b.number, b.id, b.isRecent, c.isRecent
                     FROM temp.recentBefore b LEFT JOIN conversation c ON c.number = b.number
                     WHERE (\(toldColumns(of: "b"))) IS NOT (\(toldColumns(of: "c")))
                     ORDER BY b.number
                     """))
-        guard !rows.isEmpty else {
-            try db.cachedStatement(sql: "DELETE FROM temp.recentBefore").execute()
-            return []
-        }
         try db.cachedStatement(sql: "DELETE FROM temp.recentBefore").execute()
+        guard !rows.isEmpty || scope != nil else { return [] }
         let totals = try reader.totals()
+        let before = told
+        told = totals
         var events: [RecentsEvent] = []
-        if let scope { events.append(.read(scope, totalUnread: totals.unread)) }
+        // What a new device has yet to hear of is read without a row that changes.
+        if let scope, !rows.isEmpty || totals != before { events.append(.read(scope, totalUnread: totals.unread)) }
         let isRead = scope != nil
         var tellsUpdates = true
         if case .one? = scope {} else if isRead { tellsUpdates = false }
-        var changes: [String: Int64] = [:]
         for row in rows {
-            let (wasListed, isListed): (Bool, Bool) = (row[3], row[4] ?? false)
-            changes[row[2], default: 0] += (row[6] ?? 0) - (row[5] ?? 0)
+            let (wasListed, isListed): (Bool, Bool) = (row[2], row[3] ?? false)
             if let entry = isListed ? try reader.recent(numbered: row[0]) : nil {
                 if !wasListed {
                     events.append(.added(entry, totalUnread: totals.unread))
@@ -73,8 +85,9 @@ extension LocalStore {
                 events.append(.removed(try ConversationID(row[1] as String), totalUnread: totals.unread))
             }
         }
-        if !isRead, changes.values.contains(where: { $0 != 0 }) {
-            let counts = ConversationKind.allCases.filter(\.traits.hasRecents).map { ($0, totals.unread(of: $0)) }
+        let kinds = ConversationKind.allCases.filter(\.traits.hasRecents)
+        if !isRead, kinds.contains(where: { totals.unread(of: $0) != before?.unread(of: $0) ?? 0 }) {
+            let counts = kinds.map { ($0, totals.unread(of: $0)) }
             events.append(.unreadByKind(Dictionary(uniqueKeysWithValues: counts)))
         }
         return events

@@ -60,6 +60,18 @@ extension LocalReader {
         try log(of: id).map { LogPlace(seq: $0.head, epoch: $0.epoch) }
     }
 
+    /// Conversations whose counts only the server can make right, but for those where an answer is on its way.
+    package func uncertainConversations() throws -> [ConversationID] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT id FROM conversation
+                WHERE certainty > 0 AND isMember AND epoch IS NOT NULL AND kind <> 'room' AND pendingReadSeq IS NULL
+                    AND replayed >= head AND rev >= latestRev
+                """
+        ).map { try ConversationID($0) }
+    }
+
     /// Conversations with something to read, of one kind or all, whether or not they are in the list.
     package func unreadConversations(of kind: ConversationKind?) throws -> [ConversationID] {
         try String.fetchAll(

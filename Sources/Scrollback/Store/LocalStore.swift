@@ -26,6 +26,8 @@ package final class LocalStore: Sendable {
     let recentsEvents: EventCenter<RecentsEvent>
     /// Touched by the one connection that writes.
     private let watchesRecents = Atomic<Bool>(false)
+    /// What was unread in all after the last transaction that events told of.
+    private let toldTotals = Mutex<UnreadTotals?>(nil)
 
     /// Opens the store in a directory, or in memory without one.
     ///
@@ -159,15 +161,20 @@ package final class LocalStore: Sendable {
                     try Self.checkOpen(db)
                     var events: [RecentsEvent] = []
                     let isWatched = self.recentsEvents.isObserved
-                    if isWatched, !self.watchesRecents.exchange(true, ordering: .relaxed) { try Self.watchRecents(db) }
+                    if isWatched != self.watchesRecents.load(ordering: .relaxed) {
+                        try isWatched ? Self.watchRecents(db) : Self.stopWatchingRecents(db)
+                        self.watchesRecents.store(isWatched, ordering: .relaxed)
+                        self.toldTotals.withLock { $0 = nil }
+                    }
+                    var told = self.toldTotals.withLock { $0 }
                     try db.inTransaction(.immediate) {
                         let reader = LocalReader(db: db, user: user)
+                        if isWatched, told == nil { told = try reader.totals() }
                         answer = .success(try body(LocalWriter(reader: reader)))
-                        if self.watchesRecents.load(ordering: .relaxed) {
-                            events = try Self.recentsEvents(reader, scope: scope)
-                        }
+                        if isWatched { events = try Self.recentsEvents(reader, scope: scope, told: &told) }
                         return .commit
                     }
+                    self.toldTotals.withLock { $0 = told }
                     if tellsRecents { for event in events { self.recentsEvents.send(event) } }
                 } catch {
                     answer = .failure(self.failure(error))

@@ -181,7 +181,7 @@ public final class Timeline: Sendable {
         let task = Task { [self] in
             await withDiscardingTaskGroup { group in
                 for await _ in changes {
-                    guard let (view, work) = try? await read() else { break }
+                    guard let (view, work) = try? await conversation.core.insisting(read) else { break }
                     continuation.yield(view)
                     switch work {
                     case .fill(let gap): group.addTask { await self.fill(gap) }

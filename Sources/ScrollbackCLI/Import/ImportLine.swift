@@ -63,9 +63,12 @@ struct ImportLine {
 
     /// The message's id: the line's own where it is a UUID, else one derived from it (RFC 9562, version 8), so that the
     /// same file gives the same messages however often it is imported.
+    ///
+    /// Several channels of a file become one direct conversation; ids are only told apart within their channel.
     func messageID(in conversation: ConversationID) -> MessageID {
         if let uuid = try? MessageID(id) { return uuid }
-        let digest = SHA256.hash(data: Data("scrollback import\u{0}\(conversation)\u{0}\(id)".utf8))
+        let place = conversation.kind == .direct ? "\(conversation)\u{0}\(channel ?? "")" : "\(conversation)"
+        let digest = SHA256.hash(data: Data("scrollback import\u{0}\(place)\u{0}\(id)".utf8))
         return digest.withUnsafeBytes { bytes in
             let high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
             let low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))

@@ -177,7 +177,7 @@ extension Engine {
                     to: row, for: caller, in: store, permissions: permissions, generation: self.store.generation,
                     now: clock()),
                 for: caller.user, in: store)
-        } catch let error as ChatError where error.code == .unknownConversation {
+        } catch let error as ChatError where error.code == .unknownConversation || error.code == .banned {
             return nil
         }
     }

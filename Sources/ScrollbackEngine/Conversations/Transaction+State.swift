@@ -40,6 +40,7 @@ extension Transaction {
             id.namedUsers.contains(user), permissions[.create, id.kind].isMet(by: nil, isAdmin: caller.isAdmin)
         {
             // Before anything was said, as one sets it for a contact.
+            try store.checkIsNotBlocked(caller, in: id)
             _ = try createNamed(id)
         }
         // The rows of this batch must be where the access reads them.
@@ -59,12 +60,15 @@ extension Transaction {
         var member = known
         let next = try revision ?? (store.user(user)?.rev ?? 0) + 1
         try apply(change, to: &member, access, next)
-        guard member != known else { return (try access.summary(for: user, in: store), nil) }
-        member.userRev = try revision ?? advanceRev(of: user)
-        put(member)
-        // The other of a direct conversation hears only of what was read.
+        // The other of a direct conversation hears only of what was read; that may be news where the position went on before,
+        // by what the reader sent.
         var receipt: Seq?
         if case .read(let seq, _, _) = change { receipt = try keepReceipt(of: user, through: seq, in: row) }
+        guard member != known || receipt != nil else { return (try access.summary(for: user, in: store), nil) }
+        if member != known {
+            member.userRev = try revision ?? advanceRev(of: user)
+            put(member)
+        }
         try flush()
         let summary = try Access(
             to: id, for: caller, in: store, permissions: permissions, generation: generation, now: now.date

@@ -317,6 +317,8 @@ package struct LogMark: Sendable {
     var last: Message?
     /// The message that a change was about.
     private var changed: Message?
+    /// The places that a change emptied.
+    private var removed: SeqRange?
     /// Whether what counted before may count no more, or the other way round.
     private var altersCounts = false
 
@@ -345,7 +347,9 @@ package struct LogMark: Sendable {
     func after(_ change: LogChange) -> LogMark {
         var mark = self
         switch change {
-        case .removed: mark.altersCounts = true
+        case .removed(let places, _):
+            mark.altersCounts = true
+            mark.removed = places
         case .invisible: break
         case .message(let message):
             // An annotation of a plain message alters nothing; an edit may have taken a mention away.
@@ -365,6 +369,7 @@ package struct LogMark: Sendable {
         merged.rev = max(rev, newer.rev)
         merged.floor = newer.floor ?? floor
         merged.last = newer.last ?? (newer.changed?.seq == last?.seq ? newer.changed : last)
+        if let last = merged.last, newer.removed?.contains(last.seq) == true { merged.last = nil }
         merged.altersCounts = altersCounts || newer.altersCounts
         self = merged
     }

@@ -65,6 +65,16 @@ extension Submission {
     }
 }
 
+extension MessageContent {
+    /// - Throws: `invalid-parameter` for a notice that says what happened, which is the server's to say.
+    func checkIsNoEvent(byAdmin isAdmin: Bool) throws(ChatError) {
+        guard isAdmin || notice == nil else {
+            throw .invalidParameter(
+                "content", "of type notice can't have an event: what happened is the server's to say")
+        }
+    }
+}
+
 extension Transaction {
     /// Appends one message, or says why not.
     package func append(_ append: Append, permissions: Permissions) throws -> SendResult {
@@ -77,14 +87,11 @@ extension Transaction {
                 position: .init(seq: key.seq, n: key.n, epoch: epoch), thread: key.thread,
                 content: try contentThatDiffers(from: append))
         }
+        try submission.content.checkIsNoEvent(byAdmin: append.senderIsAdmin)
         let files = try checkedFiles(of: append, permissions: permissions)
         var row = try conversationForSending(append, permissions: permissions)
         if known != nil {
             throw ChatError(.conflict, "the message id \(submission.id) was used for another message", parameter: "id")
-        }
-        guard append.senderIsAdmin || submission.content.notice == nil else {
-            throw ChatError.invalidParameter(
-                "content", "of type notice can't have an event: what happened is the server's to say")
         }
         try append.judgement.check()
         guard submission.traits.isStored else { return deliver(append) }
@@ -241,7 +248,10 @@ extension Transaction {
             if append.submission.attributes.priority == .high {
                 try checkMaySendHigh(sender, in: row, permissions: permissions)
             }
-            return row.marks.contains(.lostPerson) ? try readmit(sender.user, to: row) : row
+            guard row.marks.contains(.lostPerson) else { return row }
+            // What is refused lets nobody in.
+            try append.judgement.check()
+            return try readmit(sender.user, to: row)
         }
         // What is refused makes no conversation.
         try append.judgement.check()

@@ -134,10 +134,11 @@ package final class Log: Sendable {
         let start = DispatchTime.now()
         do {
             let now = max(Timetoken(clock()), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
+            let settings = settings()
             let (events, commit, count) = try store.write { writer, commit in
                 let transaction = Transaction(
                     store: writer, now: now, commit: commit, generation: store.generation,
-                    mediaLimits: settings().mediaLimits, settings: settings().people)
+                    mediaLimits: settings.mediaLimits, settings: settings.people)
                 for job in batch { try job.run(in: transaction) }
                 try transaction.flush()
                 let count = try record(transaction)

@@ -26,6 +26,7 @@ extension Transaction {
         guard message.type == edit.content.type else {
             throw ChatError.invalidParameter("type", "must be \(message.type), which the message has: an edit keeps it")
         }
+        try edit.content.checkIsNoEvent(byAdmin: request.caller.isAdmin)
         try judgement.check()
         let edit = edit.judged(judgement)
         let mayHaveFiles = MessageContent.mayHaveFiles(message.type)

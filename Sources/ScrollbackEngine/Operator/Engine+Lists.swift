@@ -84,13 +84,20 @@ extension Engine {
         try checkIsAdmin(caller)
         try checkLimit(limit)
         var found: [ConnectionEntry] = []
-        for name in hub.users(from: user ?? after?.user, isOnly: user != nil, limit: limit + 1) {
-            let entries = hub.connections(of: name).compactMap { ($0 as? Session)?.entry }
-                .filter { entry in
-                    after.map { name > $0.user || name == $0.user && $0.device.isBelow(entry.device) } ?? true
-                }
-            found += entries.sorted { $0.device.isBelow($1.device) }
-            if found.count > limit { break }
+        var first = user ?? after?.user
+        while found.count <= limit {
+            let names = hub.users(from: first, isOnly: user != nil, limit: limit + 2)
+            let isLast = names.count < limit + 2
+            // The last one is looked at with those after it.
+            for name in isLast ? names[...] : names.dropLast() {
+                let entries = hub.connections(of: name).compactMap { ($0 as? Session)?.entry }
+                    .filter { entry in
+                        after.map { name > $0.user || name == $0.user && $0.device.isBelow(entry.device) } ?? true
+                    }
+                found += entries.sorted { $0.device.isBelow($1.device) }
+            }
+            if isLast { break }
+            first = names.last
         }
         let page = Array(found.prefix(limit))
         return (page, found.count > limit ? page.last.map { ($0.user, $0.device) } : nil)

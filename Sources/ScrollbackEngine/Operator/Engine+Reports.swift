@@ -27,6 +27,8 @@ extension Engine {
                     row.text = text
                     row.at = now
                     row.isOpen = true
+                    row.closedBy = nil
+                    row.closedAt = nil
                 } else {
                     guard !message.isDeleted else {
                         throw ChatError(

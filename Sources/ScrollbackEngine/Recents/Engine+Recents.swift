@@ -45,7 +45,9 @@ extension Engine {
                 guard let row = try store.conversation(numbered: place.number),
                     let access = try visible(row, for: caller, in: store),
                     case let head = try head(of: access, for: caller.user, in: store),
-                    head.recentTime != nil, !filter.isUnread || head.isToRead
+                    head.recentTime != nil, !filter.isUnread || head.isToRead,
+                    // What was said after they left is not theirs to bring it back.
+                    head.isMember || head.state.head > head.removedSeq
                 else { continue }
                 heads.append(head)
                 bytes += head.weight

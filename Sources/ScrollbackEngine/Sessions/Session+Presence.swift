@@ -6,6 +6,8 @@ import Synchronization
 extension Session {
     /// The most people one connection watches.
     static let mostWatched = 1000
+    /// The most questions of one connection that wait for their turn.
+    private static let mostPresenceQuestions = 16
 
     /// The connection is open, or in the foreground again: others may be told.
     func isHere() {
@@ -35,16 +37,26 @@ extension Session {
             for user in gone { engine.presenceBoard.unwatch(user, by: self) }
             return answer(ref, .success(())) { _, _ in }
         }
+        let mayAsk = state.withLock { state in
+            guard state.presenceQuestions < Self.mostPresenceQuestions else { return false }
+            state.presenceQuestions += 1
+            return true
+        }
+        guard mayAsk else {
+            return answer(ref, ChatError(.rateLimited, "answers of presence are still to come", retryAfter: 1))
+        }
         do {
             // Here, in the order of the frames: a later one may say that nobody is to be watched any more.
             if isOn == true { try watch(users) }
         } catch {
+            state.withLock { $0.presenceQuestions -= 1 }
             return answer(ref, error)
         }
         services.offload { [self] in
             // In the order in which changes are told: an answer that is older than an event never comes after it.
             engine.presenceBoard.tell { [self] in
                 let result = Result { try engine.presence(of: users, by: caller) }
+                state.withLock { $0.presenceQuestions -= 1 }
                 answer(ref, result.mapError(ChatError.init(wrapping:))) { $1.writeMembers(to: &$0) }
             }
         }

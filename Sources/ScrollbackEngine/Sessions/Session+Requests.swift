@@ -201,7 +201,7 @@ extension ClientRequest {
     /// Whether it reaches others, and so is one of those a user may send so many of.
     fileprivate var isSaid: Bool {
         switch self {
-        case .send, .edit, .addAction, .removeAction, .report: true
+        case .send, .edit, .addAction, .removeAction, .report, .people(.invite): true
         default: false
         }
     }

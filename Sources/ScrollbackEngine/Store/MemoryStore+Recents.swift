@@ -10,9 +10,10 @@ extension MemoryRows {
 
     func listed(of user: UserID, _ filter: ListFilter) -> [ListedRow] {
         involvements(of: user).compactMap { row in
-            guard row.isCommunityItself ? filter.kind.map({ $0 == row.kind }) ?? true : filter.mayTake(row) else {
-                return nil
-            }
+            let isListed =
+                row.kind == .community
+                ? row.isCommunityItself && filter.kind ?? .community == .community : filter.mayTake(row)
+            guard isListed else { return nil }
             return ListedRow(place: row.place, isMember: row.isMember, isCommunityItself: row.isCommunityItself)
         }
     }

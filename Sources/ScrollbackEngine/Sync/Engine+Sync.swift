@@ -196,7 +196,7 @@ extension Engine {
     ) throws -> Access? {
         do {
             return try access(to: row, for: caller, in: store)
-        } catch let error as ChatError where error.code == .unknownConversation {
+        } catch let error as ChatError where error.code == .unknownConversation || error.code == .banned {
             return nil
         }
     }

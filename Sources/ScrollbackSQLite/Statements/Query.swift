@@ -2,7 +2,8 @@
 enum Query: Int, CaseIterable {
     case beginRead, beginWrite, commit, rollback
     case conversationByName, conversationByNumber, channels
-    case member, members, memberships, involvements, channelInvolvements, listed, unevenCounts, spans, bits, voids, mentions
+    case member, members, memberships, involvements, channelInvolvements, listed, unevenCounts, spans, bits, voids,
+        mentions
     case messageAt, messageByID, messageAtOrBelow, placeAtOrBelow, messagesNewestFirst, messagesOldestFirst
     case retired, changes, changeByOperation
     case actions, actionsAt, actionByValue, actionByTime, lastAction

@@ -22,6 +22,7 @@ extension Route {
         Route(.put, "/v1/conversations/{conversation}/invitations/{user}") {
             scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
+            try scope.takeAllowance(of: caller)
             let id = try scope.conversation(context)
             let user = try UserID(try scope.segment("user", context))
             var lifetime: Int64?

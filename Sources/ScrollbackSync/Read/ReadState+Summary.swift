@@ -4,11 +4,16 @@ extension ReadState {
     /// Takes what the server counted, unless it was counted before something this device knows of.
     ///
     /// `follow` comes after it: what came since is counted on there.
-    package mutating func apply(_ summary: ReadSummary) {
+    ///
+    /// - Parameter answersRead: whether it is the answer to what was marked read here.
+    package mutating func apply(_ summary: ReadSummary, answersRead: Bool = false) {
         guard summary.epoch == epoch else { return }
         let before = position
         readSeq = max(readSeq, summary.readSeq)
-        if let pending = pendingReadSeq, summary.readSeq >= pending {
+        // Where there was nothing to read but a mark to end, the place says nothing of whether the server has heard of it.
+        if let pending = pendingReadSeq,
+            summary.readSeq > pending || summary.readSeq == pending && (answersRead || !summary.isMarkedUnread)
+        {
             pendingReadSeq = nil
             pendingN = nil
         }
@@ -29,6 +34,12 @@ extension ReadState {
         } else {
             doubt()
         }
+    }
+
+    /// What the user sees of the log is another: how far it counted as read before says nothing now.
+    package mutating func seeAnew() {
+        readSeq = 0
+        certainty = max(certainty, .estimated)
     }
 
     /// No more is left than was, and than there is above the place that was read to.

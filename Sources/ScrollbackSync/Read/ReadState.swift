@@ -24,13 +24,15 @@ package struct ReadState: Hashable, Sendable {
     /// The running number at `pendingReadSeq`, where it is known.
     package internal(set) var pendingN: Int64?
 
-    package enum Certainty: Int64, Hashable, Sendable {
+    package enum Certainty: Int64, Hashable, Comparable, Sendable {
         /// They are what the server would say.
         case exact = 0
         /// They are near: counting what is held, where all of it is, makes them exact.
         case estimated = 1
         /// Only the server knows: how far the position went on by what the user sent.
         case disputed = 2
+
+        package static func < (a: Certainty, b: Certainty) -> Bool { a.rawValue < b.rawValue }
     }
 
     /// What the counts were computed at.
@@ -67,12 +69,12 @@ package struct ReadState: Hashable, Sendable {
         self.pendingN = pendingN
     }
 
-    /// Of a log of which no count is known yet.
-    package init(unknownIn epoch: Epoch) {
+    /// Of a log of which no count is known yet: what came after a place counts, until the server says what else does.
+    package init(unknownIn epoch: Epoch, countsAfter seq: Seq, n: Int64) {
         self.init(
             epoch: epoch, readSeq: 0, unread: 0, mentions: 0,
-            countedAt: Stamp(seq: 0, n: 0, rev: 0, userRev: 0), knownThrough: 0, touchedRev: 0, certainty: .estimated,
-            pendingReadSeq: nil, pendingN: nil)
+            countedAt: Stamp(seq: seq, n: n, rev: 0, userRev: 0), knownThrough: seq, touchedRev: 0,
+            certainty: .estimated, pendingReadSeq: nil, pendingN: nil)
     }
 
     package var isExact: Bool { certainty == .exact }

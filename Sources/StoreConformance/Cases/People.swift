@@ -136,6 +136,102 @@ extension StoreConformance {
                     [found.baseN, found.position, Int64(bitPattern: found.activeAt.rawValue)], [4, 5, .min])
             }
         },
+        Case("A list's places are found by kind, by muted and by unread, without what was taken out or has no list") {
+            store in
+            func make(
+                _ id: ConversationID, head: Seq, at time: UInt64,
+                change: (inout ConversationRow, inout MemberRow) -> Void = { _, _ in }
+            ) throws -> Int64 {
+                var row = try store.make(id)
+                row.head = head
+                row.n = head
+                row.timetoken = Timetoken(rawValue: time)
+                var member = MemberRow(conversation: row.number, user: "alice", standing: .member)
+                change(&row, &member)
+                try store.change { [row, member] store in
+                    var row = row
+                    try store.put(&row)
+                    try store.put(member)
+                }
+                return row.number
+            }
+            let plain = try make(.group("plain"), head: 3, at: 5)
+            let muted = try make(.direct(between: "alice", and: "bob"), head: 3, at: 1 << 63) { row, member in
+                (row.recentSeq, row.recentTime) = (2, Timetoken(rawValue: 1 << 63))
+                (member.isMuted, member.isPinned, member.readSeq, member.readN) = (true, true, 3, 3)
+            }
+            let left = try make(.group("left"), head: 1, at: 2) { $1.standing = .left }
+            let marked = try make(.group("marked"), head: 2, at: 3) { _, member in
+                (member.clearSeq, member.clearN, member.isMarkedUnread) = (2, 2, true)
+            }
+            let community = try make(.community("city"), head: 0, at: 0)
+            _ = try make(.community("city", channel: "a"), head: 2, at: 8)
+            _ = try make(.group("out"), head: 4, at: 9) {
+                $0.recentSeq = 2; $1.removedSeq = 2
+            }
+            _ = try make(.group("empty"), head: 0, at: 0)
+            _ = try make(.room("r"), head: 4, at: 9)
+            _ = try make(.group("gone"), head: 4, at: 9) { row, _ in row.isDeleted = true }
+            try store.read { store in
+                func listed(_ filter: ListFilter) throws -> Set<Int64> {
+                    Set(try store.listed(of: "alice", filter).map(\.place.number))
+                }
+                let rows = Dictionary(
+                    uniqueKeysWithValues: try store.listed(of: "alice", .init()).map { ($0.place.number, $0) })
+                try expectEqual(Set(rows.keys), [plain, muted, left, marked, community])
+                try expectEqual(
+                    rows[muted],
+                    ListedRow(
+                        place: RecentsPlace(isPinned: true, time: Timetoken(rawValue: 1 << 63), number: muted),
+                        isMember: true, isCommunityItself: false))
+                try expectEqual(rows[left]?.isMember, false)
+                try expectEqual(rows[community]?.isCommunityItself, true)
+                try expectEqual(try listed(.init(kind: .group)), [plain, left, marked])
+                try expectEqual(try listed(.init(kind: .community)), [community])
+                try expectEqual(try listed(.init(kind: .direct, isMuted: false)), [])
+                try expectEqual(try listed(.init(isMuted: true)), [muted, community])
+                try expectEqual(try listed(.init(isUnread: true)), [plain, left, marked, community])
+                try expectEqual(try store.listed(of: "bob", .init()), [])
+            }
+        },
+        Case("Counts that are more than a difference: mentions above the position, and what somebody does not count") {
+            store in
+            func make(_ name: String, joinN: Int64 = 0) throws -> Int64 {
+                var row = try store.make(.group(Identifier(known: name)))
+                (row.head, row.n) = (3000, 3000)
+                var member = MemberRow(conversation: row.number, user: "alice", standing: .member)
+                (member.joinSeq, member.joinN, member.readSeq, member.readN) = (joinN, joinN, 10, 10)
+                try store.change { [row, member] store in
+                    var row = row
+                    try store.put(&row)
+                    try store.put(member)
+                }
+                return row.number
+            }
+            let plain = try make("plain")
+            let (mentioned, everyone, before) = (try make("mentioned"), try make("everyone"), try make("before"))
+            let (recalled, own, others) = (try make("recalled"), try make("own"), try make("others"))
+            let (joined, deleted, read) = (try make("joined", joinN: 2500), try make("deleted"), try make("read"))
+            try store.change { store in
+                try store.insertMention(of: "alice", by: "bob", at: 11, in: mentioned)
+                try store.insertMention(of: nil, by: "bob", at: 11, in: everyone)
+                try store.insertMention(of: "alice", by: "bob", at: 10, in: before)
+                try store.insertMention(of: "bob", by: "carol", at: 11, in: plain)
+                try store.insert(11...11, into: .removed, of: recalled)
+                try store.insert(11...11, into: .uncounted("alice"), of: own)
+                try store.insert(11...11, into: .uncounted("bob"), of: others)
+                try store.insert(11...11, into: .removed, of: joined)
+                try store.insert(11...11, into: .deleted, of: deleted)
+                try store.insert(11...11, into: .removed, of: read)
+                var member = MemberRow(conversation: read, user: "alice", standing: .member)
+                (member.readSeq, member.readN) = (3000, 3000)
+                try store.put(member)
+            }
+            try store.read { store in
+                try expectEqual(try store.unevenCounts(of: "alice"), [mentioned, everyone, recalled, own])
+                try expectEqual(try store.unevenCounts(of: "bob"), [])
+            }
+        },
         Case("The channels of a community come by name, whether or not the user has a row there") { store in
             let community = try store.make(.community("city"))
             let channels = try ["b", "a", "é"].map {

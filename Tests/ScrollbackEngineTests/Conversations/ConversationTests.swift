@@ -312,4 +312,20 @@ struct ConversationTests {
         }
         #expect(error?.code == .forbidden)
     }
+
+    @Test("What was left and taken out of the list stays out, whatever is said there")
+    func leftAndTakenOut() throws {
+        let world = try World()
+        let group = ConversationID.group("g")
+        try world.make(group, members: ["alice", "bob"])
+        try world.send(to: group, by: "bob")
+        try world.leave(group, "alice")
+        func listed() throws -> Int { try world.engine.recents(limit: 9, by: Caller(user: "alice")).heads.count }
+        #expect(try listed() == 1)
+        let change = StateChange.removeRecent(at: nil, stopsRoaming: false)
+        _ = try world.done { world.engine.change(group, change, by: Caller(user: "alice"), completion: $0) }
+        #expect(try listed() == 0)
+        try world.send(to: group, by: "bob")
+        #expect(try listed() == 0)
+    }
 }

@@ -18,6 +18,19 @@ struct MannersTests {
 
     // MARK: Blocks
 
+    @Test("Nor does setting something make a conversation with who blocked one")
+    func settingsOfWhoBlocked() throws {
+        let world = try World()
+        try world.block("alice", by: "bob")
+        let direct = ConversationID.direct(between: "alice", and: "bob")
+        let change = StateChange.settings(isMuted: nil, isPinned: true)
+        let error = refusal {
+            _ = try world.done { world.engine.change(direct, change, by: Caller(user: "alice"), completion: $0) }
+        }
+        #expect(error?.code == .blocked)
+        #expect(refusal { _ = try world.head(direct, "bob") }?.code == .unknownConversation)
+    }
+
     @Test("A direct message to who blocked its sender is refused, in a group it passes", .rows(88))
     func blocked() throws {
         let world = try world()

@@ -107,6 +107,22 @@ struct ListTests {
         #expect(world.refusalAtTheDoor("alice") == nil)
     }
 
+    @Test("The pages of connections have everybody, with one device each too", arguments: [1, 2, 5])
+    func manyConnections(_ limit: Int) throws {
+        let world = try world()
+        let doors = Doors(world)
+        let users = (1...12).map { UserID(known: "user\($0 + 10)") }
+        for user in users { _ = doors.device(user, "phone") }
+        var found: [UserID] = []
+        var after: (user: UserID, device: String)?
+        repeat {
+            let page = try world.engine.connections(of: nil, after: after, limit: limit, by: World.admin)
+            found += page.connections.map(\.user)
+            after = page.next
+        } while after != nil
+        #expect(found == users)
+    }
+
     // MARK: Reports
 
     @Test("A report keeps the message as it was, whatever becomes of it")
@@ -131,6 +147,7 @@ struct ListTests {
         #expect(try world.report(message.id, in: direct, .spam, by: "bob") == number)
         let again = try world.engine.report(number, by: World.admin)
         #expect(again.isOpen && again.reason == .spam && again.text == nil && again.note == "warned")
+        #expect(again.closedBy == nil && again.closedAt == nil)
         #expect(again.content == report.content)
         // Of what is gone already there is nothing to keep, and who can't see it can't report it.
         #expect(refusal { try world.report(message.id, in: direct, by: "alice") }?.code == .conflict)

@@ -29,6 +29,31 @@ struct NoticeTests {
         #expect(try world.head(group, "alice").head == 0)
     }
 
+    @Test("Nobody says what happened but the server: by no message, by no edit, and what is refused makes nothing")
+    func forged() throws {
+        let world = try world()
+        let json = RawJSON(known: #"{"event":"role-changed","user":"bob","role":"owner","text":"x"}"#)
+        let forged = MessageContent(known: .notice, json: json)
+        let bob = Caller(user: "bob")
+        var submission = Submission(id: world.newID(), content: forged, attributes: .init())
+        let direct = ConversationID.direct(between: "bob", and: "stranger")
+        for place in [group, direct] {
+            #expect(refusal { try world.send(submission, to: place, by: bob) }?.parameter == "content")
+        }
+        #expect(refusal { _ = try world.head(direct, "stranger") }?.code == .unknownConversation)
+        submission.content = MessageContent(known: .notice, json: RawJSON(known: #"{"text":"x"}"#))
+        try world.send(submission, to: group, by: bob)
+        let edit = refusal {
+            let _: Message = try world.done {
+                world.engine.edit(
+                    submission.id, in: group, MessageEdit(forged), operation: nil, by: bob, completion: $0)
+            }
+        }
+        #expect(edit?.parameter == "content")
+        #expect(
+            try world.page(of: group, by: "alice").messages.first { $0.id == submission.id }?.content?.notice == nil)
+    }
+
     @Test("Changes to members and settings are written down once each, by whoever made them")
     func events() throws {
         let world = try world()

@@ -28,6 +28,17 @@ struct ReceiptTests {
         #expect(try world.pass(by: "alice").heads.first?.peerReadSeq == 2)
     }
 
+    @Test("What a message of the reader's own had moved the position past is told once it is read")
+    func readAfterOwn() throws {
+        let world = try World()
+        try world.send(world.submission(countsUnread: false), to: direct, by: "alice")
+        try world.send(to: direct, by: "bob")
+        #expect(try world.head(direct, "bob").readSeq == 2)
+        #expect(try peer(world, "alice") == 0)
+        try world.read(direct, to: 2, by: "bob")
+        #expect(try peer(world, "alice") == 2)
+    }
+
     @Test("A device that was away hears of it with the next pass, though nothing was said")
     func away() throws {
         let world = try World()

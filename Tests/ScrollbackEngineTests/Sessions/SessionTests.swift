@@ -575,6 +575,49 @@ struct SessionTests {
         #expect(try alice.messages.isEmpty)
     }
 
+    @Test(
+        "Heads come once each, as many as an answer has room for; the rest is named, but nothing of what is not to be seen"
+    )
+    func headsWithinRoom() throws {
+        let world = try world()
+        let names = (0..<8).map { ConversationID.group(Identifier(known: "long\($0)")) }
+        let text = String(repeating: "x", count: 100_000)
+        for name in names {
+            try world.make(name, members: ["alice", "bob"])
+            try world.send(text, to: name, by: "bob")
+        }
+        try world.make(.group("secret"), members: ["bob"])
+        try world.put(.room("r"))
+        try world.done { world.engine.ban("alice", from: .room("r"), by: World.admin, completion: $0) }
+        let device = Doors(world).device("alice")
+        func ask(_ ids: [ConversationID]) throws -> (heads: [ConversationID], rest: [ConversationID]) {
+            var found: (heads: [ConversationID], rest: [ConversationID]) = ([], [])
+            let ref = device.request(.heads(ids))
+            let _: Void = try device.answer(ref) { reader in
+                try reader.object { (name, value) throws(ChatError) in
+                    switch name {
+                    case "heads":
+                        found.heads = try value.list("heads", limit: 500) { (head) throws(ChatError) in
+                            try ConversationHead(from: &head).conversation
+                        }
+                    case "rest":
+                        found.rest = try value.list("rest", limit: 500) { (id) throws(ChatError) in
+                            try id.conversation()
+                        }
+                    default: try value.skip()
+                    }
+                }
+            }
+            return found
+        }
+        let first = try ask(names + names + [.group("secret"), .room("r"), group])
+        #expect(first.heads == Array(names.prefix(6)))
+        #expect(first.rest.prefix(2) == names.suffix(2)[...])
+        let second = try ask(first.rest)
+        #expect(second.heads.contains(names[7]) && second.rest.isEmpty == second.heads.contains(group))
+        #expect(try ask([.group("secret"), .room("r"), group]).heads == [group])
+    }
+
     @Test("Changes of a conversation are told to who hears it")
     func conversationEvents() throws {
         let world = try world()

@@ -229,7 +229,7 @@ struct SyncTests {
         #expect(error?.parameter == "cursor")
     }
 
-    @Test("A window out of range is refused by name", arguments: [0, -1, 101])
+    @Test("A window out of range is refused by name", arguments: [0, -1, 501])
     func windows(_ limit: Int) throws {
         let world = try World()
         let error = refusal { _ = try world.engine.syncWindow(cursor: nil, limit: limit, by: Caller(user: "alice")) }

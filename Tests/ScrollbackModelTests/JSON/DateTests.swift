@@ -48,6 +48,13 @@ struct DateTests {
         #expect(date == Date(timeIntervalSince1970: seconds))
     }
 
+    @Test(
+        "What can be read can be written and read again",
+        arguments: ["9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00.000Z"])
+    func edges(_ text: String) throws {
+        #expect(try Date(iso8601: text, parameter: "sentAt").iso8601 == text)
+    }
+
     @Test("Any day of eight centuries is read as Foundation writes it")
     func everyDay() throws {
         for day in stride(from: -100_000, through: 180_000, by: 37) {
@@ -65,6 +72,8 @@ struct DateTests {
             "2026-01-01T00:61:00Z",
             "2026-11-21T10:00:00.Z", "2026-11-21T10:00:00Zx", "2026-11-21 10:00:00Z", "2026-11-21T10:00:00+2",
             "٢٠٢٦-11-21T10:00:00Z",
+            "9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59.9999Z", "0001-01-01T00:00:00+00:01",
+            "0000-06-01T00:00:00Z",
             "+2026-11-21T10:00:00Z", "2026-11-21T10:00:00.1234567890123456789Z",
         ])
     func refusals(_ text: String) {

@@ -237,7 +237,7 @@ struct ReadStateTests {
 
     @Test("History 17: an answer about a dead epoch is dropped")
     func deadEpoch() {
-        var state = ReadState(unknownIn: Epoch(rawValue: 8))
+        var state = ReadState(unknownIn: Epoch(rawValue: 8), countsAfter: 0, n: 0)
         state.apply(summary(read: 2, unread: 1, seq: 3, epoch: 8))
         let known = state
         state.apply(summary(read: 90, unread: 5, seq: 100, rev: 9, userRev: 9))

@@ -14,7 +14,7 @@ struct Shelf {
         log = LogState(
             adopting: LogHead(
                 epoch: summary.epoch, view: 0, head: summary.seq, firstSeq: 1, n: summary.n, rev: summary.rev))
-        read = ReadState(unknownIn: summary.epoch)
+        read = ReadState(unknownIn: summary.epoch, countsAfter: 0, n: 0)
         read.apply(summary)
         for message in held { apply(message) }
     }
