@@ -6,23 +6,14 @@ import ScrollbackTesting
 import ScrollbackWire
 import Testing
 
-@Suite("Bans and reports on a device")
+@Suite("Bans and reports on a device", .timeLimit(.minutes(10)))
 struct BanTests {
     private let admin = Caller(user: "admin", isAdmin: true)
 
     private func online(_ world: ChatWorld, _ user: UserID) async throws -> ChatClient {
         let client = try await world.client(user)
-        for await state in client.connection where state == .online { break }
+        try await client.ready()
         return client
-    }
-
-    private func done<Answer: Sendable>(
-        _ body: (@escaping Engine.Completion<Answer>) -> Void
-    ) async throws -> Answer {
-        let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
-            body { continuation.resume(returning: $0) }
-        }
-        return try result.get()
     }
 
     @Test("A moderator bans a member, who is told by their next message, until the ban is taken back")
@@ -30,9 +21,7 @@ struct BanTests {
         let world = try ChatWorld(users: ["alice", "bob"])
         try await world.makeGroup("swift", members: ["alice", "bob"])
         let id = ConversationID.group("swift")
-        let _: Bool = try await done {
-            world.engine.putMember("alice", role: .moderator, of: id, by: admin, completion: $0)
-        }
+        try await world.perform { $0.putMember("alice", role: .moderator, of: id, by: admin, completion: $1) }
         let (alice, bob) = (try await online(world, "alice"), try await online(world, "bob"))
         let chat = alice.conversation(id)
         let until = Date(timeIntervalSinceNow: 3600)
@@ -59,13 +48,16 @@ struct BanTests {
         let (alice, bob) = (try await online(world, "alice"), try await online(world, "bob"))
         let subscription = bob.conversation(id).subscribe()
         for await state in subscription.states where state == .live { break }
-        try await done { world.engine.ban("bob", reason: "spam", from: id, by: admin, completion: $0) }
+        try await world.perform { $0.ban("bob", reason: "spam", from: id, by: admin, completion: $1) }
         for await state in subscription.states {
             guard case .refused(let error) = state else { continue }
             #expect(error.code == .banned && error.reason == "spam")
             break
         }
         _ = try await alice.conversation(id).send(.text("without bob")).delivered()
+        // What is said later is there.
+        try await alice.say(1...1, in: .direct("bob"))
+        #expect(try await eventually { try await bob.texts(in: .direct("alice")) == ["1"] })
         #expect(try await bob.conversation(id).history(from: .local).messages.isEmpty)
         await world.close()
     }
@@ -74,8 +66,8 @@ struct BanTests {
     func server() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])
         let (alice, bob) = (try await online(world, "alice"), try await online(world, "bob"))
-        try await done { world.engine.setState(of: "alice", isActive: false, by: admin, completion: $0) }
-        try await done { world.engine.ban("bob", reason: "spam", by: admin, completion: $0) }
+        try await world.perform { $0.setState(of: "alice", isActive: false, by: admin, completion: $1) }
+        try await world.perform { $0.ban("bob", reason: "spam", by: admin, completion: $1) }
         for (client, code) in [(alice, ChatError.Code.userDeactivated), (bob, .banned)] {
             for await state in client.connection {
                 guard case .rejected(let error) = state else { continue }
@@ -90,12 +82,12 @@ struct BanTests {
     func disconnected() async throws {
         let world = try ChatWorld(users: ["alice"])
         let alice = try await online(world, "alice")
+        let asked = world.requests(of: "alice")["sync"] ?? 0
         #expect(try world.engine.closeConnections(of: "alice", device: nil, by: admin) == 1)
-        var hasLeft = false
+        #expect(try await eventually { (world.requests(of: "alice")["sync"] ?? 0) > asked })
         for await state in alice.connection {
             if case .rejected = state { Issue.record("rejected") }
-            if state != .online { hasLeft = true }
-            if hasLeft, state == .online { break }
+            break
         }
         await world.close()
     }

@@ -20,10 +20,8 @@ struct EqualTimesTests {
                 sender: "alice", sentAt: millisecond.addingTimeInterval(Double(offset) / 1000),
                 submission: Submission(id: MessageID(UUID()), content: .text("\(index + 1)")))
         }
-        let report: ImportReport = try await withCheckedThrowingContinuation { continuation in
-            world.engine.importHistory(messages, into: group, by: Caller(user: "admin", isAdmin: true)) {
-                continuation.resume(with: $0.mapError { $0 as any Error })
-            }
+        let report = try await world.perform {
+            $0.importHistory(messages, into: group, by: Caller(user: "admin", isAdmin: true), completion: $1)
         }
         #expect(report.imported == offsets.count)
         let alice = try await world.client("alice")

@@ -541,13 +541,6 @@ struct FilesTests {
 
 extension ChatWorld {
     fileprivate func limitFiles(to bytes: Int) async throws {
-        let result: Result<ServerSettings, ChatError> = await withCheckedContinuation { continuation in
-            engine.putSettings(by: Caller(user: "admin", isAdmin: true)) {
-                continuation.resume(returning: $0)
-            } _: {
-                $0.mediaLimits = MediaLimits(gifBytes: 2 << 20, fileBytes: bytes)
-            }
-        }
-        _ = try result.get()
+        try await set { $0.mediaLimits = MediaLimits(gifBytes: 2 << 20, fileBytes: bytes) }
     }
 }

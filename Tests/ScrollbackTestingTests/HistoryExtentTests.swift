@@ -12,14 +12,6 @@ struct HistoryExtentTests {
     private let group = ConversationID.group("swift")
     private let admin = Caller(user: "admin", isAdmin: true)
 
-    private func set(_ world: ChatWorld, _ change: @escaping @Sendable (inout ServerSettings) -> Void) async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            world.engine.putSettings(
-                by: admin, completion: { continuation.resume(with: $0.map { _ in }.mapError { $0 as any Error }) },
-                change)
-        }
-    }
-
     // MARK: What comes by itself
 
     @Test("Of a community's channel a device that connects gets the last message, and the rest when it asks", .rows(3))
@@ -181,11 +173,9 @@ struct HistoryExtentTests {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice"])
         try await world.makeGroup("own", members: ["alice"])
-        try await set(world) { $0.retention = policy }
-        try await withCheckedThrowingContinuation { continuation in
-            world.engine.putConversation(own, ConversationSettings(retention: .some(.forever)), by: admin) {
-                continuation.resume(with: $0.map { _ in }.mapError { $0 as any Error })
-            }
+        try await world.set { $0.retention = policy }
+        try await world.perform {
+            $0.putConversation(own, ConversationSettings(retention: .some(.forever)), by: admin, completion: $1)
         }
         let alice = try await world.client("alice")
         for id in [group, own] { _ = try await alice.conversation(id).send(.text("old")).delivered() }
@@ -208,7 +198,7 @@ struct HistoryExtentTests {
         try await world.makeGroup("swift", members: ["alice", "bob"])
         let (alice, bob) = (try await world.client("alice"), try await world.client("bob"))
         let first = try await alice.conversation(group).send(.text("1")).delivered()
-        try await set(world) { $0.allowsHistory = false }
+        try await world.set { $0.allowsHistory = false }
         let chat = bob.conversation(group)
         #expect(try await eventually { try await bob.texts(in: group) == ["1"] }, "what came is here")
         _ = try await alice.conversation(group).send(.text("2")).delivered()

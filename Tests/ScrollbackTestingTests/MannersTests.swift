@@ -14,9 +14,7 @@ struct MannersTests {
         let world = try ChatWorld(users: ["alice", "bob"])
         try await world.makeGroup("swift", members: ["alice", "bob"])
         let (alice, bob) = (try await world.client("alice"), try await world.client("bob"))
-        for client in [alice, bob] {
-            for await state in client.connection where state == .online { break }
-        }
+        for client in [alice, bob] { try await client.ready() }
         return (world, alice, bob)
     }
 

@@ -6,13 +6,9 @@ import ScrollbackModel
 import ScrollbackTesting
 import Testing
 
-@Suite("What a new device loads by itself")
+@Suite("What a new device loads by itself", .timeLimit(.minutes(10)))
 struct PrefetchTests {
     private let group = ConversationID.group("swift")
-
-    private func say(_ count: Int, in place: ConversationID, by client: ChatClient) async throws {
-        for number in 1...count { _ = try await client.conversation(place).send(.text("\(number)")).delivered() }
-    }
 
     /// How many messages a device has of a conversation, without asking anybody.
     private func held(_ id: ConversationID, on device: ChatClient) async throws -> Int {
@@ -29,10 +25,10 @@ struct PrefetchTests {
         }
         try await world.makeRoom("lobby")
         let alice = try await world.client("alice")
-        try await say(5, in: .group("old"), by: alice)
+        try await alice.say(1...5, in: .group("old"))
         world.advance(by: 8 * 86_400)
-        try await say(7, in: .group("quiet"), by: alice)
-        try await say(12, in: group, by: alice)
+        try await alice.say(1...7, in: .group("quiet"))
+        try await alice.say(1...12, in: group)
         let device = try await world.client("bob")
         for await event in device.recents.events {
             if case .loadedAll = event { break }
@@ -63,11 +59,11 @@ struct PrefetchTests {
         try await world.makeGroup("swift", members: ["alice", "bob"])
         let alice = try await world.client("alice")
         let phone = try await world.client("bob")
-        try await say(4, in: group, by: alice)
+        try await alice.say(1...4, in: group)
         #expect(try await eventually { try await phone.recents[group]?.unread == 4 })
         try await phone.recents.stopRoaming([group])
         #expect(try await eventually { try world.engine.head(of: group, by: Caller(user: "bob")).roamSeq == 4 })
-        try await say(3, in: group, by: alice)
+        try await alice.say(1...3, in: group)
         let device = try await world.client("bob")
         #expect(try await eventually { try await device.recents[group]?.unread == 7 })
         #expect(try await device.recents.prefetch() == 1)

@@ -8,48 +8,18 @@ import Synchronization
 import Testing
 
 /// The list of recent conversations where it is empty, full, taken away from under its user, or changed from two sides.
-@Suite("Recents at their edges")
+@Suite("Recents at their edges", .timeLimit(.minutes(10)))
 struct RecentsEdgeTests {
     private let group = ConversationID.group("swift")
     private let bob = Caller(user: "bob")
 
-    private struct Scene {
-        let world: ChatWorld
-        let alice: ChatClient
-        let phone: ChatClient
-        let laptop: ChatClient
-        var devices: [ChatClient] { [phone, laptop] }
-
-        /// The two and one that is new.
-        func all() async throws -> [ChatClient] { devices + [try await world.client("bob")] }
-    }
-
-    /// Alice writes, bob has two devices.
-    private func scene() async throws -> Scene {
-        let world = try ChatWorld(users: ["alice", "bob"])
-        try await world.makeGroup("swift", members: ["alice", "bob"])
-        return Scene(
-            world: world, alice: try await world.client("alice"), phone: try await world.client("bob"),
-            laptop: try await world.client("bob"))
-    }
-
-    private func until(
-        _ what: String, _ devices: [ChatClient], sourceLocation: SourceLocation = #_sourceLocation,
-        _ holds: (ChatClient) async throws -> Bool
-    ) async throws {
-        for (index, device) in devices.enumerated() {
-            _ = try await eventually { try await holds(device) }
-            // What is under way has arrived by then, and changes nothing.
-            try await Task.sleep(for: .milliseconds(30))
-            let shown = try await device.recents.view(limit: 5).conversations.map {
-                "\($0.id) \($0.unread)\($0.isMarkedUnread ? " marked" : "")"
-            }
-            #expect(try await holds(device), "\(what) on device \(index): \(shown)", sourceLocation: sourceLocation)
-        }
-    }
-
     private func folder() -> URL {
         FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+    }
+
+    /// Whether a device has told the server all that was read and set on it.
+    private func hasToldAll(_ device: ChatClient) async throws -> Bool {
+        try await device.core.store.read { try $0.pendingReads().isEmpty && $0.pendingStates().isEmpty }
     }
 
     // MARK: Empty and full
@@ -201,7 +171,7 @@ struct RecentsEdgeTests {
         #expect(try scene.world.engine.totals(by: bob).unread == 2)
         // Nothing is left to be told.
         for device in scene.devices {
-            #expect(try await device.core.store.read { try $0.pendingReads().isEmpty && $0.pendingStates().isEmpty })
+            #expect(try await eventually { try await hasToldAll(device) })
         }
         await scene.world.close()
     }
@@ -253,6 +223,7 @@ struct RecentsEdgeTests {
             try await scene.phone.conversation(group).markRead()
             try await scene.phone.conversation(group).markUnread()
             scene.world.setLate(false, "bob")
+            #expect(try await eventually { try await hasToldAll(scene.phone) })
             try await until("marked \(round)", try await scene.all()) {
                 try await $0.recents[group]?.isMarkedUnread == true
             }

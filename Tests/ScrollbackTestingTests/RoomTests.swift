@@ -56,11 +56,9 @@ struct RoomTests {
         var generator = SystemRandomNumberGenerator()
         let submission = Submission(
             id: MessageID(at: Date(), using: &generator), content: .text(text), attributes: .init(priority: priority))
-        _ = try await withCheckedContinuation { continuation in
-            // What is high is for moderators, whom a room does not list.
-            let caller = Caller(user: user, isAdmin: priority == .high)
-            world.engine.send(submission, to: room, by: caller) { continuation.resume(returning: $0) }
-        }.get()
+        // What is high is for moderators, whom a room does not list.
+        let caller = Caller(user: user, isAdmin: priority == .high)
+        try await world.perform { $0.send(submission, to: room, by: caller, completion: $1) }
     }
 
     @Test(

@@ -338,10 +338,8 @@ struct SeveralTests {
         func delete(
             _ from: HistoryPoint?, _ to: HistoryPoint?, by caller: Caller
         ) async throws -> Int64 {
-            try await withCheckedThrowingContinuation { continuation in
-                world.engine.delete(DeleteRange(from: from, to: to), of: group, by: caller) {
-                    continuation.resume(with: $0.mapError { $0 as any Error })
-                }
+            try await world.perform {
+                $0.delete(DeleteRange(from: from, to: to), of: group, by: caller, completion: $1)
             }
         }
         #expect(try await delete(.timetoken(times[4]), .timetoken(times[4]), by: admin) == 0)

@@ -5,7 +5,7 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-@Suite("A device whose store fails", .timeLimit(.minutes(1)))
+@Suite("A device whose store fails", .timeLimit(.minutes(10)))
 struct StoreFailureTests {
     /// A device whose database can be told what to refuse.
     private func withPhone(_ body: (ChatWorld, ChatClient, DatabaseQueue) async throws -> Void) async throws {
@@ -51,7 +51,9 @@ struct StoreFailureTests {
     @Test("A message that can't be taken out of the store is not cancelled, and says so")
     func notCancelled() async throws {
         try await withPhone { world, alice, database in
+            try await alice.ready()
             world.goOffline("alice")
+            for await state in alice.connection where state != .online { break }
             let sending = try await alice.conversation(.direct("bob")).send(.text("hello"))
             try await database.refuse("DELETE ON outbox")
             await #expect(

@@ -5,7 +5,7 @@ import ScrollbackTesting
 import Testing
 
 /// What was not read yet, and what was missed, one message after the other.
-@Suite("Unread and missed messages as a sequence")
+@Suite("Unread and missed messages as a sequence", .timeLimit(.minutes(10)))
 struct UnreadMessagesTests {
     private let group = ConversationID.group("swift")
     private let channel = ConversationID.community("city", channel: "general")
@@ -16,11 +16,6 @@ struct UnreadMessagesTests {
         return texts
     }
 
-    private func say(_ numbers: ClosedRange<Int>, _ client: ChatClient, in id: ConversationID) async throws {
-        for number in numbers { try await client.conversation(id).send(.text("\(number)")) }
-        await client.flushed()
-    }
-
     @Test(
         "What is unread comes oldest first, others' that count alone, from the device and then the server, on each device",
         .rows(208))
@@ -28,7 +23,7 @@ struct UnreadMessagesTests {
         let world = try ChatWorld()
         try await world.makeGroup("swift", members: ["alice", "bob"])
         let alice = try await world.client("alice")
-        try await say(1...150, alice, in: group)
+        try await alice.say(1...150, in: group)
         let phone = try await world.client("bob")
         let tablet = try await world.client("bob")
         let (chat, other) = (phone.conversation(group), tablet.conversation(group))
@@ -43,10 +38,14 @@ struct UnreadMessagesTests {
         _ = try await alice.conversation(group).recall(read.id).delivered()
         let taken = try await chat.history(.around(.seq(30), before: 0, after: 0)).messages[0]
         _ = try await alice.conversation(group).recall(taken.id).delivered()
-        try await say(151...151, alice, in: group)
+        try await alice.say(151...151, in: group)
         let left = (Array(21...29) + Array(31...151)).map(String.init)
         for device in [chat, other] {
-            #expect(try await eventually { try await device.recent()?.unread == Int64(left.count) })
+            let isThere = try await eventually {
+                let recent = try await device.recent()
+                return recent?.unread == Int64(left.count) && recent?.lastMessage?.text == "151"
+            }
+            #expect(isThere)
             #expect(try await texts(try await device.unreadMessages()) == left)
         }
         // A loop that has begun is not cut short by reading.
@@ -66,7 +65,8 @@ struct UnreadMessagesTests {
         let alice = try await world.client("alice")
         let bob = try await world.client("bob")
         let chat = bob.conversation(group)
-        try await say(1...10, alice, in: group)
+        try await bob.ready()
+        try await alice.say(1...10, in: group)
         #expect(try await eventually { try await bob.texts(in: group).count == 10 })
         world.goOffline("bob")
         for await state in bob.connection where state != .online { break }
@@ -90,13 +90,13 @@ struct UnreadMessagesTests {
         let alice = try await world.client("alice")
         let bob = try await world.client("bob")
         // What is said before a new device came is history, which it reads when somebody looks there.
-        for await state in bob.connection where state == .online { break }
-        try await say(1...3, alice, in: group)
+        try await bob.ready()
+        try await alice.say(1...3, in: group)
         #expect(try await eventually { try await bob.texts(in: group).count == 3 })
         world.goOffline("bob")
-        try await say(4...6, alice, in: group)
+        try await alice.say(4...6, in: group)
         world.advance(by: 5 * 86400)
-        try await say(7...9, alice, in: group)
+        try await alice.say(7...9, in: group)
         world.advance(by: 3 * 86400)
         let events = bob.events
         world.goOnline("bob")
@@ -123,7 +123,7 @@ struct UnreadMessagesTests {
         let world = try ChatWorld()
         try await world.makeCommunity("city", channels: ["general"], members: ["alice", "bob"])
         let alice = try await world.client("alice")
-        try await say(1...30, alice, in: channel)
+        try await alice.say(1...30, in: channel)
         let bob = try await world.client("bob")
         let chat = bob.conversation(channel)
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "30" })
@@ -131,25 +131,25 @@ struct UnreadMessagesTests {
         #expect(try await texts(try await chat.catchUp()) == [])
 
         world.goOffline("bob")
-        try await say(31...60, alice, in: channel)
+        try await alice.say(31...60, in: channel)
         world.goOnline("bob")
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "60" })
         #expect(try await chat.history(limit: 100, from: .local).messages.map(\.text) == ["60"])
         // Away once more before anybody has caught up: nothing is left out.
         world.goOffline("bob")
-        try await say(61...70, alice, in: channel)
+        try await alice.say(61...70, in: channel)
         world.goOnline("bob")
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "70" })
         for _ in 1...2 { #expect(try await texts(try await chat.catchUp()) == (31...70).map(String.init)) }
 
         // What is said while the device is there is not missed, and comes at the end.
-        try await say(71...72, alice, in: channel)
+        try await alice.say(71...72, in: channel)
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "72" })
         #expect(try await texts(try await chat.catchUp()) == (31...72).map(String.init))
 
         // Once all of it is here, the next time away is what counts, however little was said.
         world.goOffline("bob")
-        try await say(73...73, alice, in: channel)
+        try await alice.say(73...73, in: channel)
         world.goOnline("bob")
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "73" })
         #expect(try await texts(try await chat.catchUp()) == ["73"])
@@ -162,17 +162,17 @@ struct UnreadMessagesTests {
         let world = try ChatWorld()
         try await world.makeCommunity("city", channels: ["general", "new"], members: ["alice", "bob"])
         let alice = try await world.client("alice")
-        try await say(1...10, alice, in: channel)
+        try await alice.say(1...10, in: channel)
         let bob = try await world.client("bob")
         let chat = bob.conversation(channel)
         let subscription = chat.subscribe()
         for await state in subscription.states where state == .live { break }
-        try await say(11...20, alice, in: channel)
+        try await alice.say(11...20, in: channel)
         #expect(try await eventually { try await chat.recent()?.lastMessage?.text == "20" })
 
         world.goOffline("bob")
-        try await say(21...40, alice, in: channel)
-        try await say(1...3, alice, in: .community("city", channel: "new"))
+        try await alice.say(21...40, in: channel)
+        try await alice.say(1...3, in: .community("city", channel: "new"))
         world.goOnline("bob")
         #expect(try await eventually { try await chat.history(limit: 20, from: .local).messages.last?.text == "21" })
         #expect(try await texts(try await chat.catchUp()) == (21...40).map(String.init))

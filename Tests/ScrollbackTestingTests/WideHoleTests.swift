@@ -16,18 +16,10 @@ struct WideHoleTests {
     /// How many messages lie above them: more than a device is given when it connects, and three pages. Ten lie below.
     private let above: Int64 = 300
 
-    private func done<Answer: Sendable>(
-        _ body: (@escaping Engine.Completion<Answer>) -> Void
-    ) async throws -> Answer {
-        try await withCheckedThrowingContinuation { continuation in
-            body { continuation.resume(with: $0.mapError { $0 as any Error }) }
-        }
-    }
-
     /// Many messages of bob's in one commit, without what a send costs besides.
     private func fill(_ world: ChatWorld, _ count: Int64) async throws {
-        try await done { [group] completion in
-            world.engine.log.submit(
+        try await world.perform { [group] engine, completion in
+            engine.log.submit(
                 { transaction in
                     guard var row = try transaction.conversation(group) else { return }
                     let json = MessageContent.text("filling").json
@@ -76,8 +68,8 @@ struct WideHoleTests {
     private func readAcross(_ world: ChatWorld, _ look: () throws -> Void = {}) async throws {
         try await world.makeGroup("swift", members: ["alice", "bob"])
         try await fill(world, 10 + count + above)
-        let deleted: Int64 = try await done {
-            world.engine.delete(DeleteRange(from: .seq(11), to: .seq(count + 11)), of: group, by: admin, completion: $0)
+        let deleted = try await world.perform {
+            $0.delete(DeleteRange(from: .seq(11), to: .seq(count + 11)), of: group, by: admin, completion: $1)
         }
         #expect(deleted == count)
         try look()
@@ -86,8 +78,8 @@ struct WideHoleTests {
         try await readPages(world, newest, oldest)
 
         // Some of its rows are gone, others not yet.
-        let _: Void = try await done { [group] completion in
-            world.engine.log.submit({ _ = try $0.sweep(group, limit: 100) }, completion: completion)
+        try await world.perform { [group] engine, completion in
+            engine.log.submit({ _ = try $0.sweep(group, limit: 100) }, completion: completion)
         }
         try look()
         try await readPages(world, newest, oldest)

@@ -5,7 +5,7 @@ import ScrollbackUI
 import Testing
 
 @MainActor
-@Suite("A model of a conversation")
+@Suite("A model of a conversation", .serialized)
 struct TimelineModelTests {
     private let group = ConversationID.group("swift")
 
@@ -54,6 +54,7 @@ struct TimelineModelTests {
         let model = TimelineModel(alice.conversation(group))
         try await shows { model.numbers == [1] }
         world.goOffline("alice")
+        for await state in alice.connection where state != .online { break }
         let sending = try await model.send(.text("2"))
         try await shows { model.pending.map(\.id) == [sending.id] }
         let ids = model.items.map(\.id)

@@ -79,6 +79,11 @@ struct MannersSnippets {
         try await stage.bob.block("alice")
         try await refusals(stage.alice.conversation(.direct("bob"))) { shown.append($0) }
         #expect(shown == ["hello", "bob has blocked you"])
+        shown = []
+        try await banning(stage.chat) { shown.append($0) }
+        #expect(shown.count == 1 && shown[0].hasPrefix("mallory until "))
+        #expect(try await stage.chat.bans().isEmpty)
+        try await reporting(stage.chat, try #require(try await stage.messages().first))
         await stage.world.close()
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 // The article on people.
 
-@Suite("Examples: people")
+@Suite("Examples: people", .timeLimit(.minutes(10)))
 struct PeopleSnippets {
     func peerRead(_ timeline: Timeline, show: Show<String>) async {
         for await view in timeline.views {

@@ -5,7 +5,7 @@ import ScrollbackUI
 import Testing
 
 /// The article on the list of recent conversations.
-@Suite("Examples: the list of recents")
+@Suite("Examples: the list of recents", .timeLimit(.minutes(10)))
 struct RecentsSnippets {
     func list(client: ChatClient, show: Show<[String]>, badge: Show<Int64>) async {
         for await list in client.recents.views(limit: 50) {

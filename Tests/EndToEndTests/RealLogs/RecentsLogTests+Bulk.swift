@@ -57,9 +57,9 @@ extension RecentsLogTests {
             }
             for events in heard {
                 let total = Int64(wanted.values.map(\.unread).reduce(0, +))
-                _ = try await eventually { await events.total ?? total == total }
-                let told = await events.total ?? total
-                #expect(told == total, "\(what)")
+                try await eventually("\(total) are told of, \(what)") {
+                    await events.total ?? total == total ? true : nil
+                }
             }
         }
         func ids() async throws -> [ConversationID] {
@@ -76,10 +76,17 @@ extension RecentsLogTests {
         for id in several { reference.markRead(id.absolute(for: user), upTo: Int.max, by: person) }
         try await expectAll("several read")
         for (index, events) in heard.enumerated() {
-            _ = try await eventually { await !events.reads.isEmpty }
+            try await eventually("the read is told of") { await events.reads.isEmpty ? nil : true }
             let scopes = await events.takeReads()
             #expect(scopes.count == 1)
-            guard case .many(let told)? = scopes.first else { continue }
+            let told: [ConversationID]
+            switch scopes.first {
+            case .many(let ids): told = ids
+            case .one(let id): told = [id]
+            default:
+                Issue.record("device \(index) was told of \(scopes)")
+                continue
+            }
             // What one asked for; elsewhere, what changed by it.
             #expect(Set(told) == (index == 0 ? Set(several + [.group("nowhere")]) : Set(told).intersection(several)))
             #expect(toRead.isSubset(of: told))
@@ -103,7 +110,9 @@ extension RecentsLogTests {
             }
             try await expectAll("several out, read: \(marksRead)")
             for events in heard {
-                _ = try await eventually { await events.removed.count >= out.count }
+                try await eventually("what was removed is told of") {
+                    await events.removed.count >= out.count ? true : nil
+                }
                 let told = await events.takeRemoved()
                 #expect(told.count == out.count && Set(told) == Set(out))
             }
@@ -118,13 +127,13 @@ extension RecentsLogTests {
             }
             try await expectAll("\(kind?.rawValue ?? "all") read")
             let wanted: RecentsEvent.ReadScope = kind.map { .kind($0) } ?? .all
-            _ = try await eventually { await !heard[1].reads.isEmpty }
+            try await eventually("the read is told of") { await heard[1].reads.isEmpty ? nil : true }
             #expect(await heard[1].takeReads() == [wanted])
         }
         try await open()
         try await expectAll("on a new device")
         for (index, events) in heard.enumerated() {
-            _ = try await eventually { await events.loaded > 0 }
+            try await eventually("all is loaded") { await events.loaded > 0 ? true : nil }
             #expect(await events.loaded == 1, "device \(index)")
         }
         for device in devices {
@@ -164,14 +173,6 @@ extension RecentsLogTests {
             let error = results.last?["error"] as? [String: Any]
             #expect(error?["code"] as? String == "unknown-conversation")
         }
-    }
-
-    private func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-        for _ in 0..<3000 {
-            if try await condition() { return true }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        return false
     }
 }
 

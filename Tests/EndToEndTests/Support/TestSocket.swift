@@ -36,7 +36,7 @@ final class TestSocket: Sendable {
         return TestSocket(connection, inbox)
     }
 
-    /// Opens a connection and waits for the welcome.
+    /// Opens a connection and waits for the welcome, and until what others do comes by itself.
     static func signedIn(
         _ server: RunningServer, _ user: UserID, token: String? = nil, device: String = UUID().uuidString
     ) async throws -> TestSocket {
@@ -44,6 +44,8 @@ final class TestSocket: Sendable {
         let own = if let token { token } else { try await server.token(user) }
         socket.send(#"{"type":"hello","token":"\#(own)","device":"\#(device)"}"#)
         _ = try await socket.next { $0.string("type") == "welcome" }
+        // The welcome is sent a moment before that; who has an answer hears everything.
+        _ = try await socket.request(#""type":"ping""#)
         return socket
     }
 

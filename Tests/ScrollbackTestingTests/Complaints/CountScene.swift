@@ -7,23 +7,6 @@ import Testing
 
 /// Who counts, and what they are held to.
 extension CountComplaintsTests {
-    /// A group of alice and bob; she talks, he has two devices.
-    struct Scene {
-        let world: ChatWorld
-        let alice: ChatClient
-        let phone: ChatClient
-        let laptop: ChatClient
-        var devices: [ChatClient] { [phone, laptop] }
-    }
-
-    func scene(_ members: [UserID] = ["alice", "bob"]) async throws -> Scene {
-        let world = try ChatWorld(users: ["alice", "bob"])
-        try await world.makeGroup("swift", members: members)
-        return Scene(
-            world: world, alice: try await world.client("alice"), phone: try await world.client("bob"),
-            laptop: try await world.client("bob"))
-    }
-
     // MARK: What they show
 
     /// Has devices load these messages: one that is new has the newest at first, and the count of all.
@@ -68,20 +51,6 @@ extension ChatClient {
         let recent = try await conversation(id).recent()
         return [recent?.unread ?? -1, recent?.mentions ?? -1]
     }
-
-    /// Says numbers, one after the other, until the server has them.
-    @discardableResult
-    func say(
-        _ numbers: ClosedRange<Int>, in id: ConversationID, mentioning mentions: Mentions? = nil
-    ) async throws -> [Message] {
-        var sendings: [Sending] = []
-        for number in numbers {
-            sendings.append(try await conversation(id).send(.text("\(number)"), mentioning: mentions))
-        }
-        var messages: [Message] = []
-        for sending in sendings { messages.append(try await sending.delivered()) }
-        return messages
-    }
 }
 
 extension ChatWorld {
@@ -89,19 +58,12 @@ extension ChatWorld {
 
     /// Deletes a range for everyone, as the operator: from one message on, up to another that stays.
     func deleteRange(from first: Message, to end: Message, of id: ConversationID) async throws {
-        let result = await withCheckedContinuation { continuation in
-            engine.delete(
-                DeleteRange(from: .timetoken(first.timetoken), to: .timetoken(end.timetoken)), of: id, by: Self.admin
-            ) { continuation.resume(returning: $0) }
-        }
-        _ = try result.get()
+        let range = DeleteRange(from: .timetoken(first.timetoken), to: .timetoken(end.timetoken))
+        try await perform { $0.delete(range, of: id, by: Self.admin, completion: $1) }
     }
 
     func delete(_ id: ConversationID) async throws {
-        let result = await withCheckedContinuation { continuation in
-            engine.deleteConversation(id, by: Self.admin) { continuation.resume(returning: $0) }
-        }
-        try result.get()
+        try await perform { $0.deleteConversation(id, by: Self.admin, completion: $1) }
     }
 
     /// Puts many messages in at once, one of each of these, as an import that counts.
@@ -112,11 +74,9 @@ extension ChatWorld {
                 sender: sender, sentAt: now,
                 submission: Submission(id: MessageID(at: now, using: &generator), content: .text("message \(place)")))
         }
-        let result = await withCheckedContinuation { continuation in
-            engine.importHistory(messages, into: id, countsUnread: true, by: Self.admin) {
-                continuation.resume(returning: $0)
-            }
+        let report = try await perform {
+            $0.importHistory(messages, into: id, countsUnread: true, by: Self.admin, completion: $1)
         }
-        #expect(try result.get().imported == senders.count)
+        #expect(report.imported == senders.count)
     }
 }

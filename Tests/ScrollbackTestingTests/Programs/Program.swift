@@ -80,14 +80,6 @@ struct Program {
 
     private func chat(_ user: UserID) throws -> Conversation { try #require(devices[user]).conversation(Self.group) }
 
-    private func perform<Answer: Sendable>(
-        _ body: (Engine, @escaping Engine.Completion<Answer>) -> Void
-    ) async throws -> Answer {
-        try await withCheckedThrowingContinuation { continuation in
-            body(world.engine) { continuation.resume(with: $0.mapError { $0 as any Error }) }
-        }
-    }
-
     // MARK: Changes
 
     private mutating func change() async throws {
@@ -235,7 +227,7 @@ struct Program {
         let from = number(1...plain.entries.count)
         let to = number(from...min(plain.entries.count + 1, from + 6))
         let range = DeleteRange(from: .seq(Seq(from)), to: .seq(Seq(to)))
-        let count = try await perform { $0.delete(range, of: Self.group, by: Self.admin, completion: $1) }
+        let count = try await world.perform { $0.delete(range, of: Self.group, by: Self.admin, completion: $1) }
         let gone = (from..<to).map { $0 - 1 }.filter { !plain.entries[$0].isGone }
         if Int(count) != gone.count(where: { !plain.entries[$0].isStub }) { fail("deleted \(count) of \(gone)") }
         for index in gone { plain.entries[index].isGone = true }
@@ -248,7 +240,7 @@ struct Program {
     private mutating func expire() async throws {
         guard chance(2) else { return }
         let keeps = number(1...3)
-        _ = try await perform {
+        _ = try await world.perform {
             $0.putConversation(
                 Self.group, ConversationSettings(retention: .some(.days(keeps))), by: Self.admin, completion: $1)
         }

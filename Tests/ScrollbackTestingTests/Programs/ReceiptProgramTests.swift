@@ -10,24 +10,9 @@ import Testing
 struct ReceiptProgramTests {
     @Test("At rest every device shows of the other person what the server has, a new one too")
     func programs() async throws {
-        let environment = ProcessInfo.processInfo.environment
-        let seeds: ClosedRange<UInt64> =
-            if let one = environment["SCROLLBACK_SEED"].flatMap(UInt64.init) {
-                one...one
-            } else {
-                1...max(1, min(500, environment["SCROLLBACK_SEEDS"].flatMap(UInt64.init) ?? 60))
-            }
-        var next = seeds.lowerBound
-        try await withThrowingTaskGroup { group in
-            for _ in 0..<4 where next <= seeds.upperBound {
-                group.addTask { [next] in try await ReceiptProgram.run(seed: next) }
-                next += 1
-            }
-            while try await group.next() != nil {
-                guard next <= seeds.upperBound else { continue }
-                group.addTask { [next] in try await ReceiptProgram.run(seed: next) }
-                next += 1
-            }
+        try await Seeds.each(upTo: 500, per: 16) { seed in
+            try await ReceiptProgram.run(seed: seed)
+            return nil
         }
     }
 }

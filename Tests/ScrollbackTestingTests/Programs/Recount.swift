@@ -61,14 +61,6 @@ struct Recount {
 
     private func name(_ place: ConversationID) -> ConversationID { place.absolute(for: Self.bob) }
 
-    private func perform<Answer: Sendable>(
-        _ body: (Engine, @escaping Engine.Completion<Answer>) -> Void
-    ) async throws -> Answer {
-        try await withCheckedThrowingContinuation { continuation in
-            body(world.engine) { continuation.resume(with: $0.mapError { $0 as any Error }) }
-        }
-    }
-
     // MARK: Steps
 
     mutating func step() async throws {
@@ -140,7 +132,7 @@ struct Recount {
     private mutating func say(in place: ConversationID) async throws -> Said? {
         let sender = other(in: place)
         let (submission, type, mentions) = try submission()
-        let result = try await perform {
+        let result = try await world.perform {
             $0.send(submission, to: name(place), by: Caller(user: sender), completion: $1)
         }
         guard let seq = result.position?.seq else { return nil }
@@ -179,7 +171,7 @@ struct Recount {
         let mentions: MessageEdit.Change<Mentions> = chance(2) ? .remove : .set(.users(["bob"]))
         let edit = MessageEdit(.text("edited"), mentions: mentions)
         let operation = newID()
-        _ = try await perform {
+        _ = try await world.perform {
             $0.edit(
                 old.id, in: name(place), edit, operation: operation, by: Caller(user: sender), origin: nil,
                 completion: $1)
@@ -196,7 +188,7 @@ struct Recount {
         guard let index = entry(in: place), let entry = papers[place]?.entries[index],
             papers[place]?.isMember(entry.sender) == true
         else { return }
-        let count = try await perform {
+        let count = try await world.perform {
             $0.delete([entry.id], in: name(place), by: Caller(user: entry.sender), completion: $1)
         }
         if count > 0 { papers[place]?.entries[index].isStub = true }
@@ -205,7 +197,7 @@ struct Recount {
 
     private mutating func deleteForMe(in place: ConversationID) async throws {
         guard let index = entry(in: place), let id = papers[place]?.entries[index].id else { return }
-        _ = try await perform { $0.hide([id], in: name(place), by: Caller(user: Self.bob), completion: $1) }
+        _ = try await world.perform { $0.hide([id], in: name(place), by: Caller(user: Self.bob), completion: $1) }
         papers[place]?.entries[index].hiddenFor.insert(Self.bob)
         steps.append("\(place): bob hides \(index + 1)")
     }
@@ -216,7 +208,7 @@ struct Recount {
         let to = number(from...min(total + 1, from + 5))
         let range = DeleteRange(from: .seq(Seq(from)), to: .seq(Seq(to)))
         let operation = newID()
-        _ = try await perform {
+        _ = try await world.perform {
             $0.delete(
                 range, of: name(place), operation: operation, by: Caller(user: "root", isAdmin: true), completion: $1)
         }
@@ -227,7 +219,7 @@ struct Recount {
     private mutating func expire(in place: ConversationID) async throws {
         guard place != .direct("alice"), chance(2) else { return }
         let admin = Caller(user: "root", isAdmin: true)
-        _ = try await perform {
+        _ = try await world.perform {
             $0.putConversation(
                 name(place), ConversationSettings(retention: .some(.days(1))), by: admin, completion: $1)
         }
@@ -240,7 +232,7 @@ struct Recount {
             paper.entries[index].isGone = true
         }
         papers[place] = paper
-        _ = try await perform {
+        _ = try await world.perform {
             $0.putConversation(
                 name(place), ConversationSettings(retention: .some(.forever)), by: admin, completion: $1)
         }
@@ -277,7 +269,8 @@ struct Recount {
     /// At rest, so that what "all" is, is known.
     private mutating func readAll() async throws {
         guard chance(3) else { return }
-        _ = try await violations()
+        let wrong = try await violations()
+        guard wrong.isEmpty else { throw Violations(wrong: wrong) }
         let kind: ConversationKind? = [nil, .group, .community].randomElement(using: &random) ?? nil
         try await devices[device()].recents.markAllRead(of: kind)
         for place in Self.places where kind == nil || place.kind == kind {
@@ -292,7 +285,7 @@ struct Recount {
         let head = try world.engine.head(of: place, by: Caller(user: Self.bob))
         let seq = Seq(number(1...total))
         guard seq <= head.head else { return }
-        _ = try await perform {
+        _ = try await world.perform {
             $0.clear(place, through: seq, epoch: head.state.epoch, by: Caller(user: Self.bob), completion: $1)
         }
         let before = papers[place]?.clearSeq[Self.bob] ?? 0
@@ -335,13 +328,18 @@ struct Recount {
         world.setLate(false, Self.bob)
         isFarApart = false
         var wrong: [String] = []
-        for _ in 0..<400 {
+        _ = try await eventually {
             for device in devices { await device.flushed() }
             wrong = try await differences()
-            if wrong.isEmpty { return [] }
-            try await Task.sleep(for: .milliseconds(10))
+            return wrong.isEmpty
         }
         return wrong
+    }
+
+    /// What differed in the middle of a program.
+    private struct Violations: Error, CustomStringConvertible {
+        let wrong: [String]
+        var description: String { wrong.joined(separator: "\n") }
     }
 
     private func differences() async throws -> [String] {

@@ -8,32 +8,9 @@ import Testing
 /// messages says.
 @Suite("Unread counts, recounted")
 struct RecountTests {
-    private static let seeds: ClosedRange<UInt64> = {
-        let environment = ProcessInfo.processInfo.environment
-        if let one = environment["SCROLLBACK_SEED"].flatMap(UInt64.init) { return one...one }
-        return 1...max(1, min(5_000, (environment["SCROLLBACK_SEEDS"].flatMap(UInt64.init) ?? 1_000) / 2))
-    }()
-
     @Test("After quiet, three devices count and total what the paper says, and show the same list")
     func recounted() async throws {
-        var next = Self.seeds.lowerBound
-        // Where it is wrong it is wrong often, and a few tell as much as all.
-        var failures = 0
-        try await withThrowingTaskGroup(of: String?.self) { group in
-            for _ in 0..<4 where next <= Self.seeds.upperBound {
-                group.addTask { [next] in try await Self.failure(of: next) }
-                next += 1
-            }
-            while let failure = try await group.next() {
-                if let failure {
-                    Issue.record("\(failure)")
-                    failures += 1
-                }
-                guard next <= Self.seeds.upperBound, failures < 5 else { continue }
-                group.addTask { [next] in try await Self.failure(of: next) }
-                next += 1
-            }
-        }
+        try await Seeds.each(upTo: 5_000, per: 2, Self.failure)
     }
 
     private static func failure(of seed: UInt64) async throws -> String? {

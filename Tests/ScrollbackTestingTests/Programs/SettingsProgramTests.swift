@@ -11,27 +11,9 @@ import Testing
 /// late and cables that are pulled: after quiet his devices, a new one and the server agree on every entry.
 @Suite("Recents set from two sides")
 struct SettingsProgramTests {
-    private static let seeds: ClosedRange<UInt64> = {
-        let environment = ProcessInfo.processInfo.environment
-        if let one = environment["SCROLLBACK_SEED"].flatMap(UInt64.init) { return one...one }
-        return 1...max(1, min(2_000, (environment["SCROLLBACK_SEEDS"].flatMap(UInt64.init) ?? 1_000) / 25))
-    }()
-
     @Test("After quiet, two devices, a new one and the server have the same entries, set and counted the same")
     func agreed() async throws {
-        var next = Self.seeds.lowerBound
-        try await withThrowingTaskGroup(of: String?.self) { group in
-            for _ in 0..<4 where next <= Self.seeds.upperBound {
-                group.addTask { [next] in try await Self.failure(of: next) }
-                next += 1
-            }
-            while let failure = try await group.next() {
-                if let failure { Issue.record("\(failure)") }
-                guard next <= Self.seeds.upperBound else { continue }
-                group.addTask { [next] in try await Self.failure(of: next) }
-                next += 1
-            }
-        }
+        try await Seeds.each(upTo: 2_000, per: 25, Self.failure)
     }
 
     private static func failure(of seed: UInt64) async throws -> String? {
@@ -131,15 +113,13 @@ private struct SettingsProgram {
         world.goOnline("bob")
         let new = try await world.client("bob")
         var wrong: String?
-        for _ in 0..<500 {
+        _ = try await eventually {
             wrong = try await difference(devices + [new])
-            if wrong == nil {
-                // And stays so.
-                try await Task.sleep(for: .milliseconds(40))
-                wrong = try await difference(devices + [new])
-                if wrong == nil { return nil }
-            }
-            try await Task.sleep(for: .milliseconds(10))
+            guard wrong == nil else { return false }
+            // And stays so.
+            try await Task.sleep(for: .milliseconds(40))
+            wrong = try await difference(devices + [new])
+            return wrong == nil
         }
         return wrong
     }
