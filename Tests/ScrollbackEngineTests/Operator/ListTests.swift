@@ -112,7 +112,7 @@ struct ListTests {
         let world = try world()
         let doors = Doors(world)
         let users = (1...12).map { UserID(known: "user\($0 + 10)") }
-        for user in users { _ = doors.device(user, "phone") }
+        for user in users { _ = doors.device(user.text, "phone") }
         var found: [UserID] = []
         var after: (user: UserID, device: String)?
         repeat {
