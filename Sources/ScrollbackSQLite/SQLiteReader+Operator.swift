@@ -32,7 +32,9 @@ extension SQLiteReader {
     func conversations(
         kind: ConversationKind, prefix: String, after: ConversationID?, limit: Int
     ) throws -> [ConversationRow] {
-        try connection.all(
+        // A cursor may lie below all names that begin so.
+        let after = after.flatMap { $0.target.text.utf8.lexicographicallyPrecedes(prefix.utf8) ? nil : $0 }
+        return try connection.all(
             .conversationsNamed, limit: limit,
             bind: {
                 $0.add(kind.rawValue)
@@ -157,5 +159,14 @@ extension SQLiteReader {
                 $0.add(user.text)
                 $0.add(seq)
             }, row: { $0.integer() })
+    }
+
+    func keys(in conversation: Int64, after id: MessageID, limit: Int) throws -> [KeyRow] {
+        try connection.all(
+            .keys, limit: limit,
+            bind: {
+                $0.add(conversation)
+                $0.add(id.uuid)
+            }, row: { try $0.key() })
     }
 }

@@ -66,15 +66,21 @@ extension SQLiteStore {
                 ) STRICT;
                 CREATE INDEX erasure_open ON erasure (number) WHERE endedAt IS NULL;
 
-                -- Who wrote where they have no row as a member: rooms above all.
+                -- Who left a trace where they have no row as a member: rooms above all.
                 CREATE TABLE guest (
                     user TEXT NOT NULL,
                     conversation INTEGER NOT NULL,
                     PRIMARY KEY (user, conversation)
                 ) WITHOUT ROWID, STRICT;
                 INSERT INTO guest (user, conversation)
-                SELECT DISTINCT sender, conversation FROM message WHERE NOT EXISTS (
-                    SELECT 1 FROM member WHERE member.conversation = message.conversation AND member.user = message.sender);
+                SELECT user, conversation FROM (
+                    SELECT sender AS user, conversation FROM message
+                    UNION SELECT sender, conversation FROM action
+                    UNION SELECT sender, conversation FROM retired
+                    UNION SELECT user, conversation FROM mute
+                ) AS trace
+                WHERE NOT EXISTS (
+                    SELECT 1 FROM member WHERE member.conversation = trace.conversation AND member.user = trace.user);
 
                 CREATE INDEX media_owner ON media (owner, id);
                 """)

@@ -83,6 +83,16 @@ extension SQLiteReader {
             }, row: { $0.invitation() })
     }
 
+    func invitations(by inviter: UserID, after last: InvitationRow?, limit: Int) throws -> [InvitationRow] {
+        try connection.all(
+            .invitationsBy, limit: limit,
+            bind: {
+                $0.add(inviter.text)
+                $0.add(last?.conversation ?? 0)
+                $0.add(last?.user.text ?? "")
+            }, row: { $0.invitation() })
+    }
+
     func lastSeen(of user: UserID) throws -> Date? {
         try connection.first(.lastSeen, bind: { $0.add(user.text) }, row: { $0.optionalDate() }) ?? nil
     }
@@ -121,13 +131,10 @@ extension SQLiteWriter {
     }
 
     func dropInvitations(endedBy time: Date, limit: Int) throws -> Int {
-        try connection.run(
-            .dropInvitations,
-            bind: {
-                $0.add(time)
-                $0.add(Int64(limit))
-            })
-        return connection.changes
+        let ended = try connection.all(
+            .invitationsEnded, limit: limit, bind: { $0.add(time) }, row: { $0.invitation() })
+        for row in ended { try dropInvitation(of: row.user, to: row.conversation) }
+        return ended.count
     }
 
     func put(lastSeen time: Date, of user: UserID) throws {

@@ -63,13 +63,24 @@ extension SQLiteWriter {
             })
     }
 
-    func setSender(_ sender: UserID, ofKeysBy old: UserID, in conversation: Int64) throws {
+    func setSender(_ sender: UserID, ofKey id: MessageID, in conversation: Int64) throws {
         try connection.run(
             .setRetiredSender,
             bind: {
                 $0.add(sender.text)
                 $0.add(conversation)
-                $0.add(old.text)
+                $0.add(id.uuid)
+            })
+    }
+
+    func setSender(_ sender: UserID, ofMentionOf user: UserID?, at seq: Seq, in conversation: Int64) throws {
+        try connection.run(
+            .setMentionSender,
+            bind: {
+                $0.add(sender.text)
+                $0.add(conversation)
+                $0.add(user?.text ?? "")
+                $0.add(seq)
             })
     }
 

@@ -82,6 +82,27 @@ import Testing
         #expect(findings.contains { $0.contains(damage.finding) }, "\(findings)")
     }
 
+    @Test func `Of a file that an older version wrote the pages are checked, and it is said which version`() throws {
+        let store = try SQLiteStore(directory: folder.url)
+        var workload = try Workload(store, seed: 1)
+        workload.run(steps: 100)
+        try store.close()
+        let file = folder.url.appending(component: SQLiteStore.fileName)
+        let new = try SQLiteStore.verify(file: file) { _ in }
+        #expect(new.findings == [] && new.olderSchema == nil)
+        let queue = try DatabaseQueue(path: file.path)
+        try queue.write { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE conversation DROP COLUMN marks;
+                    DELETE FROM grdb_migrations WHERE identifier = '7';
+                    """)
+        }
+        try queue.close()
+        let old = try SQLiteStore.verify(file: file) { _ in }
+        #expect(old.findings == [] && old.olderSchema == 6)
+    }
+
     @Test func `A page of garbage is found`() throws {
         let store = try SQLiteStore(directory: folder.url)
         var workload = try Workload(store, seed: 1)
@@ -147,6 +168,27 @@ struct Damage: Sendable, CustomTestStringConvertible {
         Damage(sql: "UPDATE message SET rev = 1 WHERE seq = 2", finding: "message 2 was changed by 1, above 0"),
         Damage(sql: "UPDATE mention SET seq = 12", finding: "a mention points at message 12, which is not there"),
         Damage(sql: "UPDATE mention SET sender = 'carol'", finding: "the mention at 5 says it was sent by carol"),
+        Damage(
+            sql: "UPDATE conversation SET recentSeq = 11",
+            finding: "the head is 10, and the newest message of the list of recents 11"),
+        Damage(
+            sql: "INSERT INTO ban VALUES (0, 'bob', 0, 'root', NULL, 0)",
+            finding: "bob is banned from the server, and nothing says to look for it"),
+        Damage(
+            sql: "INSERT INTO ban VALUES (1, 'bob', 0, 'root', NULL, 0)",
+            finding: "bob is banned from group a, and nothing says to look for it"),
+        Damage(sql: "INSERT INTO ban VALUES (7, 'bob', 0, 'root', NULL, 0)", finding: "the table ban has rows of"),
+        Damage(sql: "INSERT INTO receipt VALUES (7, 'bob', 1)", finding: "the table receipt has rows of"),
+        Damage(
+            sql: "INSERT INTO invitation VALUES (7, 'bob', 'alice', 0, NULL)",
+            finding: "the table invitation has rows of"),
+        Damage(sql: "INSERT INTO mute VALUES (7, 'bob', 0)", finding: "the table mute has rows of"),
+        Damage(sql: "INSERT INTO guest VALUES ('bob', 7)", finding: "the table guest has rows of"),
+        Damage(
+            sql: """
+                INSERT INTO report (conversation, message, seq, sender, type, timetoken, reporter, reason, at, isOpen)
+                VALUES (7, x'00', 1, 'alice', 'text', 1, 'bob', 'spam', 0, 1)
+                """, finding: "the table report has rows of"),
         Damage(sql: "DELETE FROM conversation", finding: "has rows of a conversation 1 that is not there"),
     ]
 }

@@ -56,7 +56,7 @@ extension ServerAPI {
                 return (elements, next)
             }
             for element in elements {
-                Output.line(json ? element.text : words(try JSONFields(element)))
+                if json { Output.json(element) } else { Output.line(words(try JSONFields(element))) }
             }
             left -= elements.count
             cursor = next
@@ -85,5 +85,7 @@ struct JSONFields {
     func object(_ name: String) -> JSONFields? { values[name].flatMap { try? JSONFields($0) } }
 }
 
-/// Joins what there is to say.
-func joined(_ words: String...) -> String { words.filter { !$0.isEmpty }.joined(separator: "  ") }
+/// Joins what there is to say into one line: what somebody wrote begins none of its own.
+func joined(_ words: String...) -> String {
+    words.filter { !$0.isEmpty }.map { word in String(word.map { $0.isNewline ? " " : $0 }) }.joined(separator: "  ")
+}

@@ -95,8 +95,8 @@ struct AdminBans: AsyncParsableCommand {
 /// A number of seconds, as people write it.
 func seconds(_ text: String) throws -> Double {
     let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-    guard let unit = text.last.flatMap({ units[$0] }), let number = Double(text.dropLast()), number > 0 else {
-        throw ValidationError("must be a number and s, m, h or d, for example 7d")
-    }
+    guard let unit = text.last.flatMap({ units[$0] }), let number = Double(text.dropLast()), number > 0,
+        (number * unit).isFinite
+    else { throw ValidationError("must be a number and s, m, h or d, for example 7d") }
     return number * unit
 }

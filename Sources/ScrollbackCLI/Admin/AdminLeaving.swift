@@ -36,7 +36,7 @@ extension ConnectionOptions {
             } read: { (reader) throws(ChatError) in
                 try reader.raw()
             }
-            Output.line(json ? answer.text : "\(user) is \(state)")
+            if json { Output.json(answer) } else { Output.line("\(user) is \(state)") }
         }
     }
 }
@@ -82,11 +82,19 @@ struct AdminErase: AsyncParsableCommand {
             let api = try connection.adminAPI()
             let path = "/v1/users/\(ServerAPI.escape(user))?messages=\(messages.rawValue)"
             var job = try await api.object("DELETE", path) { (reader) throws(ChatError) in try reader.raw() }
-            while !detach, try JSONFields(job)["state"] != "done" {
+            var told = ContinuousClock.now
+            var trouble = ""
+            while !detach, case let fields = try JSONFields(job), fields["state"] != "done" {
+                let isNewTrouble = fields["error"] != trouble
+                // It may take long, and is tried again as often as it fails: whoever waits should see which it is.
+                if isNewTrouble || ContinuousClock.now - told > .seconds(5) {
+                    Output.error(try AdminJob.words(job).printable)
+                    (told, trouble) = (.now, fields["error"])
+                }
                 try await Task.sleep(for: .milliseconds(200))
-                job = try await api.job(try JSONFields(job)["id"])
+                job = try await api.job(fields["id"])
             }
-            Output.line(connection.json ? job.text : try AdminJob.words(job))
+            if connection.json { Output.json(job) } else { Output.line(try AdminJob.words(job)) }
         }
     }
 }
@@ -103,7 +111,7 @@ struct AdminJob: AsyncParsableCommand {
     func run() async throws {
         try await reporting {
             let job = try await connection.adminAPI().job(String(id))
-            Output.line(connection.json ? job.text : try Self.words(job))
+            if connection.json { Output.json(job) } else { Output.line(try Self.words(job)) }
         }
     }
 

@@ -162,7 +162,11 @@ struct AdminClose: AsyncParsableCommand {
             } read: { (reader) throws(ChatError) in
                 try reader.raw()
             }
-            Output.line(connection.json ? report.text : "report \(number) is \(reopen ? "open" : "closed")")
+            if connection.json {
+                Output.json(report)
+            } else {
+                Output.line("report \(number) is \(reopen ? "open" : "closed")")
+            }
         }
     }
 }

@@ -27,7 +27,19 @@ enum Output {
     static func json(_ members: (inout JSONWriter) -> Void) {
         var writer = JSONWriter()
         writer.object(members)
-        write(writer.text + "\n", to: STDOUT_FILENO)
+        json(writer)
+    }
+
+    /// A JSON value as a line.
+    static func json(_ json: RawJSON) {
+        var writer = JSONWriter()
+        writer.value(json)
+        self.json(writer)
+    }
+
+    /// What was written, as a line.
+    static func json(_ writer: JSONWriter) {
+        write(String(decoding: writer.line, as: UTF8.self) + "\n", to: STDOUT_FILENO)
     }
 
     static func error(_ text: String) {

@@ -119,7 +119,7 @@ struct Settings: AsyncParsableCommand {
             let settings = try await api.object(isChange ? "PUT" : "GET", "/v1/settings", body: isChange ? body : nil) {
                 (reader) throws(ChatError) in try reader.raw()
             }
-            if connection.json { return Output.line(settings.text) }
+            if connection.json { return Output.json(settings) }
             var reader = JSONReader(settings.text)
             try reader.object { (name, value) throws(ChatError) in Output.line("\(name)  \(try value.raw().text)") }
         }

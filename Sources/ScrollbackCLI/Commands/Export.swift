@@ -8,7 +8,8 @@ struct Export: AsyncParsableCommand {
         abstract: "Write a conversation as JSONL that `scrollback import` takes, oldest first, or all about a user.",
         discussion: """
             With --user it writes everything that is held about somebody, a JSON object a line: their profile, memberships, \
-            messages, reactions, files with links, whom they blocked, what they reported. The last line counts the others.
+            messages, reactions, files with links, bans and mutes of them, receipts, whom they blocked, invitations, what they \
+            reported. The last line counts the others.
             """)
 
     @Argument(

@@ -81,7 +81,7 @@ struct Members: AsyncParsableCommand {
                 if connection.json {
                     var writer = JSONWriter()
                     member.write(to: &writer)
-                    Output.line(writer.text)
+                    Output.json(writer)
                 } else {
                     let mute =
                         switch member.mute {

@@ -67,28 +67,33 @@ struct Read: AsyncParsableCommand {
     }
 
     private func readEach(_ api: ServerAPI) async throws {
-        var answers: [ReadAnswer] = []
+        var isWhole = true
+        // Each as it comes: what was read before the server was lost is read.
         for id in conversations {
+            let answer: ReadAnswer
             do throws(ChatError) {
-                answers.append(ReadAnswer(conversation: id, result: .success(try await read(id, api))))
+                answer = ReadAnswer(conversation: id, result: .success(try await read(id, api)))
             } catch {
                 guard error.code != .unreachable else { throw error }
-                answers.append(ReadAnswer(conversation: id, result: .failure(error)))
+                answer = ReadAnswer(conversation: id, result: .failure(error))
+                isWhole = false
             }
+            show(answer)
         }
-        for answer in answers {
-            if connection.json {
-                var writer = JSONWriter()
-                answer.write(to: &writer)
-                Output.line(writer.text)
-            }
-            switch answer.result {
-            case .success(let summary):
-                if !connection.json { Output.line("\(answer.conversation)  \(summary.words)") }
-            case .failure(let error): Output.error("error: \(answer.conversation): \(error.message) (\(error.code))")
-            }
+        if !isWhole { throw Exit.failed }
+    }
+
+    private func show(_ answer: ReadAnswer) {
+        if connection.json {
+            var writer = JSONWriter()
+            answer.write(to: &writer)
+            Output.json(writer)
         }
-        if answers.contains(where: { (try? $0.result.get()) == nil }) { throw Exit.failed }
+        switch answer.result {
+        case .success(let summary):
+            if !connection.json { Output.line("\(answer.conversation)  \(summary.words)") }
+        case .failure(let error): Output.error("error: \(answer.conversation): \(error.message) (\(error.code))")
+        }
     }
 
     private func readAll(_ api: ServerAPI) async throws(ChatError) {

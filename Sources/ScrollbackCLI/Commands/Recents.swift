@@ -88,7 +88,7 @@ struct Recents: AsyncParsableCommand {
             if connection.json {
                 var writer = JSONWriter()
                 head.write(to: &writer)
-                Output.line(writer.text)
+                Output.json(writer)
             } else {
                 Output.line(Entry(head).line)
             }

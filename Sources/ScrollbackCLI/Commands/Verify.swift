@@ -11,7 +11,8 @@ struct Verify: AsyncParsableCommand {
         discussion: """
             Of a data directory: places dense, running numbers and times rising, counts equal to a recount, indexes whole. \
             The server must not be running on it. Of a client's store: rows, gaps and voids account for every place of \
-            every conversation. Of a backup: its files are those that were written, and its store is whole; it stays as it is.
+            every conversation. Of a backup: its files are those that were written, and its store is whole; it stays as it is. \
+            Of one that an older version wrote, only the files: restore it, and verify that.
 
             Beside `make run`: scrollback backup ./monday && scrollback verify ./monday
             """)
@@ -26,8 +27,9 @@ struct Verify: AsyncParsableCommand {
         try await reporting {
             let url = URL(filePath: directory, directoryHint: .isDirectory)
             let violations: [String]
+            var olderSchema: Int?
             if BackupManifest.exists(in: url) {
-                violations = try verifyBackup(url)
+                (violations, olderSchema) = try verifyBackup(url)
             } else if FileManager.default.fileExists(atPath: url.appending(path: SQLiteStore.fileName).path) {
                 violations = try verifyServer(url)
             } else if let store = try LocalStore.existing(in: url) {
@@ -37,7 +39,7 @@ struct Verify: AsyncParsableCommand {
                 throw ChatError.invalidParameter(
                     "directory", "is neither a data directory, a backup nor a client's store: \(url.path)")
             }
-            report(violations)
+            report(violations, olderSchema)
             if !violations.isEmpty { throw Exit.failed }
         }
     }
@@ -50,7 +52,7 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    private func verifyBackup(_ url: URL) throws -> [String] {
+    private func verifyBackup(_ url: URL) throws -> (violations: [String], olderSchema: Int?) {
         var reading: Progress?
         do {
             _ = try ScrollbackServer.Backup.check(url) { done, total in
@@ -59,13 +61,17 @@ struct Verify: AsyncParsableCommand {
             }
             reading?.finish(reading?.total ?? 0)
         } catch {
-            return [error.message]
+            return ([error.message], nil)
         }
-        return try checking { progress in
-            try SQLiteStore.verify(
+        var olderSchema: Int?
+        let violations = try checking { progress in
+            let found = try SQLiteStore.verify(
                 file: url.appending(component: SQLiteStore.fileName),
                 blobSize: { MediaDirectory(in: url).size(of: $0) }, progress: progress)
+            olderSchema = found.olderSchema
+            return found.findings
         }
+        return (violations, olderSchema)
     }
 
     private func checking(_ verify: ((VerifyProgress) -> Void) throws -> [String]) rethrows -> [String] {
@@ -78,12 +84,18 @@ struct Verify: AsyncParsableCommand {
         return violations
     }
 
-    private func report(_ violations: [String]) {
+    private func report(_ violations: [String], _ olderSchema: Int?) {
         for violation in violations {
             if json { Output.json { $0.field("violation", violation) } } else { Output.line(violation) }
         }
         if json {
-            Output.json { $0.field("violations", violations.count) }
+            Output.json { writer in
+                writer.field("violations", violations.count)
+                writer.field("olderSchema", olderSchema)
+            }
+        } else if let olderSchema, violations.isEmpty {
+            Output.line(
+                "the files are whole; written by an older version (schema \(olderSchema)): restore it and verify that")
         } else {
             Output.line(violations.isEmpty ? "whole: no violations" : "\(violations.count) violations")
         }

@@ -37,11 +37,15 @@ extension Engine {
             if try isNotErasing(user) { erasing.remove(user) }
             throw error
         }
+        // The store has it, whatever becomes of the rest.
+        erasing.begin()
         // On disk before anybody is told that it will be done; else by the work itself, before it removes anything.
         try erasures.add(RegisteredErasure(row))
-        erasing.begin()
         return row
     }
+
+    /// How many people were shut out up to now: what one of them said before comes too late afterwards.
+    package var shutOuts: Int { erasing.count }
 
     private func isNotErasing(_ user: UserID) throws(ChatError) -> Bool {
         do {
@@ -146,7 +150,7 @@ extension Engine {
             // Others' sends have the writer in between, for as long as this had it.
             try await Task.sleep(for: ContinuousClock.now - start)
         }
-        erasing.remove(row.user)
+        erasing.end(row.user)
     }
 }
 

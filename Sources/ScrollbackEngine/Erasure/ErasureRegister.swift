@@ -47,25 +47,62 @@ package final class MemoryErasureRegister: ErasureRegister {
 
 /// Whose things are being removed now, and when somebody is to look again.
 final class Erasing: Sendable {
-    private let users: Mutex<Set<UserID>>
+    private struct ShutOut {
+        /// How many shut-outs there were up to this one.
+        var number: Int
+        var endedAt: ContinuousClock.Instant?
+    }
+
+    private struct State {
+        var count = 0
+        var users: [UserID: ShutOut] = [:]
+    }
+
+    /// How long something that somebody said may be on its way: the operator's program is waited for for seconds.
+    private static let longestWay = Duration.seconds(60 * 60)
+
+    private let state = Mutex(State())
     let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
     init(_ users: Set<UserID>) {
-        self.users = Mutex(users)
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        for user in users { insert(user) }
         wake.yield()
     }
 
-    func insert(_ user: UserID) { users.withLock { _ = $0.insert(user) } }
-    func remove(_ user: UserID) { users.withLock { _ = $0.remove(user) } }
+    /// How many people were shut out up to now: by this it is told what was said before.
+    var count: Int { state.withLock { $0.count } }
+
+    func insert(_ user: UserID) {
+        state.withLock { state in
+            state.count += 1
+            state.users[user] = ShutOut(number: state.count)
+        }
+    }
+
+    /// Somebody is not erased after all.
+    func remove(_ user: UserID) { state.withLock { $0.users[user] = nil } }
+
+    /// The name can be used again; what was said under it before, and is on its way, is not taken for the next one's.
+    func end(_ user: UserID) {
+        let now = ContinuousClock.now
+        state.withLock { state in
+            state.users[user]?.endedAt = now
+            state.users = state.users.filter { known in known.value.endedAt.map { now - $0 < Self.longestWay } ?? true }
+        }
+    }
+
     func begin() { wake.yield() }
 
     /// Refuses what was asked for before its user was shut out, and comes after it.
     ///
+    /// - Parameter count: ``count`` when it was asked for.
     /// - Throws: `user-deactivated`.
-    func check(_ user: UserID) throws(ChatError) {
-        guard users.withLock({ $0.contains(user) }) else { return }
-        throw ChatError(.userDeactivated, "\(user) is being erased")
+    func check(_ user: UserID, since count: Int) throws(ChatError) {
+        guard let shutOut = state.withLock({ $0.users[user] }), shutOut.endedAt == nil || count < shutOut.number else {
+            return
+        }
+        throw ChatError(.userDeactivated, "\(user) was erased")
     }
 }

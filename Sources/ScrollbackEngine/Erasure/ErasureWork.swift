@@ -14,6 +14,8 @@ struct ErasureWork {
         case mentions([Seq], conversation: Int64)
         /// Notices of what was done to them.
         case notices([Seq], conversation: Int64)
+        /// What is remembered of messages of theirs that are gone.
+        case keys([MessageID], conversation: Int64)
         /// Nothing of theirs is left in a conversation but that they were there.
         case conversation(Int64)
         case files([MediaID])
@@ -34,11 +36,13 @@ struct ErasureWork {
         var action: Timetoken? = Timetoken(rawValue: 0)
         var mention: Seq = 0
         var notice: Seq = 0
-        var isRead = false
+        /// Of the keys that were looked at the last; absent once all were.
+        var key: MessageID? = MessageID(high: 0, low: 0)
     }
 
-    /// How many places are looked at in one snapshot, and how many are changed in one transaction.
+    /// How many places, or other rows, are looked at in one snapshot, and how many are changed in one transaction.
     private static let window: Seq = 5_000
+    private static let page = 500
     private static let batch = 100
 
     init(_ row: ErasureRow) {
@@ -78,17 +82,20 @@ struct ErasureWork {
             return found.isEmpty ? nil : .messages(found.map(\.seq), conversation: number, through: place.seq)
         }
         if let after = place.action {
-            let actions = try store.actions(at: nil, in: number, after: after, limit: 500)
-            place.action = actions.count == 500 ? actions.last?.timetoken : nil
+            let actions = try store.actions(at: nil, in: number, after: after, limit: Self.page)
             let own = actions.filter { $0.sender == row.user }.map(\.timetoken)
-            return own.isEmpty ? nil : .actions(own, conversation: number)
+            let some = Array(own.prefix(Self.batch))
+            place.action =
+                own.count > some.count ? some.last : actions.count == Self.page ? actions.last?.timetoken : nil
+            return some.isEmpty ? nil : .actions(some, conversation: number)
         }
         if place.mention < conversation.head {
             // By the index of the messages that mention anybody, which knows imported ones too.
+            let upper = min(place.mention + Self.window, conversation.head)
             let found = try store.messages(
-                in: number, place.mention + 1...conversation.head, newestFirst: false, limit: Self.batch,
+                in: number, place.mention + 1...upper, newestFirst: false, limit: Self.batch,
                 filter: .mentionsMe, reader: row.user)
-            place.mention = found.count == Self.batch ? found.last?.seq ?? conversation.head : conversation.head
+            place.mention = found.count == Self.batch ? found.last?.seq ?? upper : upper
             let named = found.filter { $0.attributes.mentions?.users.contains(row.user) ?? false }
             return named.isEmpty ? nil : .mentions(named.map(\.seq), conversation: number)
         }
@@ -100,6 +107,13 @@ struct ErasureWork {
             place.notice = found.count == Self.batch ? found.last?.seq ?? upper : upper
             let named = found.filter { $0.notice?.user == row.user }
             return named.isEmpty ? nil : .notices(named.map(\.seq), conversation: number)
+        }
+        if let after = place.key {
+            let keys = try store.keys(in: number, after: after, limit: Self.page)
+            let own = keys.filter { $0.sender == row.user }.map(\.id)
+            let some = Array(own.prefix(Self.batch))
+            place.key = own.count > some.count ? some.last : keys.count == Self.page ? keys.last?.id : nil
+            return some.isEmpty ? nil : .keys(some, conversation: number)
         }
         return .conversation(number)
     }

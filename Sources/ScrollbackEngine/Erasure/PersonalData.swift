@@ -9,17 +9,23 @@ package struct PersonalData: Sendable {
     /// One thing that is held.
     package enum Record: Sendable {
         case profile(UserProfile, state: String, lastSeen: Date?)
+        /// Of a conversation, or (nil) of the server.
+        case ban(ConversationID?, Ban)
         case membership(ConversationID, MemberRow)
+        case mute(ConversationID, Mute)
+        /// How far the other person of a direct conversation may know that they have read.
+        case receipt(ConversationID, Seq)
         case message(Message)
         case action(ConversationID, MessageAction)
         case file(MediaRow)
         case blocked(UserID)
+        /// To them, or by them.
         case invitation(Invitation)
         case report(Report)
     }
 
     private enum Stage: Sendable {
-        case profile, conversations, files, blocks, invitations, reports, done
+        case profile, conversations, files, blocks, invitations, invited, reports, done
     }
 
     private let user: UserID
@@ -28,9 +34,10 @@ package struct PersonalData: Sendable {
     private var through: Int64 = 0
     private var seq: Seq = 0
     private var action: Timetoken? = Timetoken(rawValue: 0)
-    private var isMembershipGiven = false
+    private var isStandingGiven = false
     private var lastFile: MediaID?
     private var lastBlocked: UserID?
+    private var lastInvited: InvitationRow?
     private var lastReport: Int64 = 0
 
     private static let batch = 100
@@ -54,7 +61,9 @@ package struct PersonalData: Sendable {
         case .profile:
             stage = .conversations
             guard let row = try store.user(user) else { return [] }
+            let ban = row.isBanned ? try store.ban(of: user, in: 0)?.ban : nil
             return [.profile(row.profile, state: row.state.name, lastSeen: try store.lastSeen(of: user))]
+                + (ban.map { [.ban(nil, $0)] } ?? [])
         case .conversations: return try readConversation(store, generation)
         case .files:
             let files = try store.media(of: user, after: lastFile, limit: Self.batch)
@@ -69,10 +78,13 @@ package struct PersonalData: Sendable {
         case .invitations:
             let rows = try store.invitations(of: user, after: through, limit: Self.batch)
             through = rows.last?.conversation ?? through
+            if rows.count < Self.batch { stage = .invited }
+            return try invitations(rows, store)
+        case .invited:
+            let rows = try store.invitations(by: user, after: lastInvited, limit: Self.batch)
+            lastInvited = rows.last
             if rows.count < Self.batch { stage = .reports }
-            return try rows.compactMap { row in
-                try store.conversation(numbered: row.conversation).map { .invitation(row.invitation(to: $0)) }
-            }
+            return try invitations(rows.filter { $0.user != user }, store)
         case .reports:
             let rows = try store.reports(by: user, after: lastReport, limit: Self.batch)
             lastReport = rows.last?.number ?? lastReport
@@ -81,6 +93,12 @@ package struct PersonalData: Sendable {
                 try store.conversation(numbered: row.conversation).map { .report(Report(row, in: $0.id)) }
             }
         case .done: return nil
+        }
+    }
+
+    private func invitations(_ rows: [InvitationRow], _ store: any StoreReader) throws -> [Record] {
+        try rows.compactMap { row in
+            try store.conversation(numbered: row.conversation).map { .invitation(row.invitation(to: $0)) }
         }
     }
 
@@ -94,9 +112,9 @@ package struct PersonalData: Sendable {
             through = 0
             return []
         }
-        if !isMembershipGiven {
-            isMembershipGiven = true
-            return member?.conversation == number ? member.map { [.membership(row.id, $0)] } ?? [] : []
+        if !isStandingGiven {
+            isStandingGiven = true
+            return try standing(in: row, member?.conversation == number ? member : nil, store)
         }
         let epoch = row.epoch(in: generation)
         if seq < row.head, !row.isDeleted {
@@ -123,8 +141,20 @@ package struct PersonalData: Sendable {
         through = number
         seq = 0
         action = Timetoken(rawValue: 0)
-        isMembershipGiven = false
+        isStandingGiven = false
         return []
+    }
+
+    /// What a conversation knows of them besides what they said.
+    private func standing(
+        in row: ConversationRow, _ member: MemberRow?, _ store: any StoreReader
+    ) throws -> [Record] {
+        var records: [Record] = member.map { [.membership(row.id, $0)] } ?? []
+        if let ban = try store.ban(of: user, in: row.number)?.ban { records.append(.ban(row.id, ban)) }
+        if let mute = try store.mute(of: user, in: row.number) { records.append(.mute(row.id, mute)) }
+        let receipt = try store.receipt(of: user, in: row.number)
+        if receipt > 0 { records.append(.receipt(row.id, receipt)) }
+        return records
     }
 }
 
@@ -149,6 +179,21 @@ extension PersonalData.Record {
             writer.field("muted", member.isMuted)
             writer.field("pinned", member.isPinned)
             writer.field("markedUnread", member.isMarkedUnread)
+        case .ban(let conversation, let ban):
+            // Who has set it is told to nobody who is banned.
+            writer.field("record", "ban")
+            writer.field("conversation", conversation)
+            writer.field("until", ban.until)
+            writer.field("reason", ban.reason)
+            writer.field("at", ban.at)
+        case .mute(let conversation, let mute):
+            writer.field("record", "mute")
+            writer.field("conversation", conversation)
+            mute.writeMember(to: &writer)
+        case .receipt(let conversation, let seq):
+            writer.field("record", "receipt")
+            writer.field("conversation", conversation)
+            writer.field("seq", seq)
         case .message(let message):
             writer.field("record", "message")
             writer.key("message")

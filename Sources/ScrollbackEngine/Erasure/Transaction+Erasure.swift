@@ -8,9 +8,30 @@ extension Transaction {
 
     /// Whether there is anything of theirs.
     func isKnown(_ user: UserID) throws -> Bool {
-        if let row = try store.user(user) { return row.state != .erased }
-        return try !store.guestbook(of: user, after: 0, limit: 1).isEmpty
-            || !store.media(of: user, after: nil, limit: 1).isEmpty
+        let row = try store.user(user)
+        if let row, row.state != .erased { return true }
+        let hasTraces =
+            try !store.guestbook(of: user, after: 0, limit: 1).isEmpty
+            || !store.memberships(of: user, after: 0, limit: 1).isEmpty
+            || !store.blocked(by: user, after: nil, limit: 1).isEmpty
+            || !store.reports(by: user, after: 0, limit: 1).isEmpty
+            || !store.invitations(of: user, after: 0, limit: 1).isEmpty
+            || !store.invitations(by: user, after: nil, limit: 1).isEmpty
+            || store.lastSeen(of: user) != nil || store.openUploads(of: user) > 0
+        if hasTraces { return true }
+        // What an erasure leaves under a name was to be kept.
+        if row != nil { return false }
+        return try !store.media(of: user, after: nil, limit: 1).isEmpty
+            || !store.blockers(of: user, limit: 1).isEmpty
+            || !store.reports(about: user, after: 0, limit: 1).isEmpty
+    }
+
+    /// Remembers that somebody left a trace where they have no row as a member.
+    ///
+    /// What they said there, what they added to others' messages, that they are muted or banned is found by this when they
+    /// want it back, or gone.
+    func signGuestbook(of number: Int64, as user: UserID) throws {
+        if try member(user, of: number) == nil { try store.sign(user, guestbookOf: number) }
     }
 
     /// Shuts somebody out for good, and writes down what is to be done.
@@ -52,6 +73,8 @@ extension Transaction {
         case .actions(let times, let number): try disownActions(times, in: number, erasure)
         case .mentions(let places, let number): try unname(at: places, in: number, erasure)
         case .notices(let places, let number): try rename(at: places, in: number, erasure)
+        case .keys(let ids, let number):
+            for id in ids { try store.setSender(erasure.replacement, ofKey: id, in: number) }
         case .conversation(let number):
             try depart(from: number, erasure)
             erasure.through = number
@@ -77,30 +100,54 @@ extension Transaction {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else {
             return 0
         }
-        let gone = row.hasVoids ? SeqRangeSet(try store.voids(of: nil, in: number).map(\.places)) : SeqRangeSet()
+        let seen = try placesSeen(in: row)
         var count: Int64 = 0
         for seq in places {
             guard var message = try store.message(at: seq, in: number), message.sender == erasure.user else { continue }
             count += 1
-            // The rows of mentions say who mentioned.
-            let mentions = message.attributes.mentions
-            try replaceMentions(mentions, with: nil, of: message, in: number)
             message.sender = erasure.replacement
             try store.setSender(erasure.replacement, at: seq, in: number)
-            if erasure.messages == .erase, !message.isDeleted, seq >= row.firstSeq, !gone.contains(seq) {
+            if erasure.messages == .erase, !message.isDeleted, seen.contains(seq) {
                 try makeStub(of: &message, in: &row, lowersUnread: lowersUnread)
                 continue
             }
             message.rename(erasure.user, to: erasure.replacement)
-            try replaceMentions(nil, with: mentions, of: message, in: number)
-            // What nobody can see any more is removed soon, and nobody needs to hear of it.
-            if seq >= row.firstSeq, !gone.contains(seq) { try change(&message, in: &row) }
+            // The rows of mentions say who mentioned; an imported message may have none.
+            let mentions = message.attributes.mentions
+            for user in Set(mentions?.users ?? []) {
+                try store.setSender(erasure.replacement, ofMentionOf: user, at: seq, in: number)
+            }
+            if mentions?.everyone == true {
+                try store.setSender(erasure.replacement, ofMentionOf: nil, at: seq, in: number)
+            }
+            try change(&message, in: &row, ifIn: seen)
         }
         return count
     }
 
+    /// Where anybody may see a message: what lies elsewhere is gone, and its row is removed soon.
+    private func placesSeen(in row: ConversationRow) throws -> SeqRangeSet {
+        guard row.firstSeq <= row.head else { return SeqRangeSet() }
+        var seen = SeqRangeSet()
+        seen.insert(row.firstSeq...row.head)
+        if row.hasVoids { for void in try store.voids(of: nil, in: row.number) { seen.remove(void.places) } }
+        return seen
+    }
+
+    /// Stores what a change made of a message; of one that is gone nobody hears.
+    private func change(
+        _ message: inout MessageRow, in row: inout ConversationRow, ifIn seen: SeqRangeSet
+    ) throws {
+        if seen.contains(message.seq) {
+            try change(&message, in: &row)
+        } else {
+            try store.update(message, in: row.number)
+        }
+    }
+
     private func disownActions(_ times: [Timetoken], in number: Int64, _ erasure: ErasureRow) throws {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
+        let seen = try placesSeen(in: row)
         for time in times {
             guard var action = try store.action(at: time, in: number), action.sender == erasure.user,
                 var message = try store.message(at: action.seq, in: number)
@@ -117,13 +164,14 @@ extension Transaction {
                     }
                 }
             }
-            try change(&message, in: &row)
+            try change(&message, in: &row, ifIn: seen)
         }
     }
 
     /// Gives who is mentioned the name that stands in their place.
     private func unname(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
+        let seen = try placesSeen(in: row)
         for seq in places {
             // Of a message that is gone the row may be left.
             try store.dropMention(of: erasure.user, at: seq, in: number)
@@ -134,17 +182,18 @@ extension Transaction {
                 everyone: mentions.everyone,
                 users: mentions.users.map { $0 == erasure.user ? erasure.replacement : $0 },
                 pushText: mentions.pushText)
-            if row.firstSeq <= seq { try change(&message, in: &row) } else { try store.update(message, in: number) }
+            try change(&message, in: &row, ifIn: seen)
         }
     }
 
     /// Gives whom notices are about the name that stands in their place.
     private func rename(at places: [Seq], in number: Int64, _ erasure: ErasureRow) throws {
         guard let found = try store.conversation(numbered: number), var row = try conversation(found.id) else { return }
+        let seen = try placesSeen(in: row)
         for seq in places {
             guard var message = try store.message(at: seq, in: number) else { continue }
             message.rename(erasure.user, to: erasure.replacement)
-            if row.firstSeq <= seq { try change(&message, in: &row) } else { try store.update(message, in: number) }
+            try change(&message, in: &row, ifIn: seen)
         }
     }
 
@@ -158,11 +207,12 @@ extension Transaction {
             row = try conversation(found.id) ?? row
         }
         try forget(user, in: number)
-        if erasure.messages != .keep { try store.setSender(erasure.replacement, ofKeysBy: user, in: number) }
         guard !row.isDeleted else { return }
         if row.id.namedUsers.contains(user) {
             row.marks.insert(.lostPerson)
             row.blocks = []
+            // Whoever uses the name next sees nothing of before; who is there was so from the beginning.
+            row.visibility = .sinceJoin
             try put(row, isNews: false)
         } else if wasMember {
             try put(row)

@@ -204,12 +204,11 @@ extension Transaction {
     /// moves past it; else its number is one they don't count. Sending reads nothing else.
     func passOwn(_ message: MessageRow, by sender: UserID, in row: ConversationRow, countBefore: Int64) throws {
         guard row.id.kind.traits.hasRecents, try role(of: sender, in: row) != nil else {
-            // What they said is found by this, should they want it back.
-            if try member(sender, of: row.number) == nil { try store.sign(sender, guestbookOf: row.number) }
-            return
+            return try signGuestbook(of: row.number, as: sender)
         }
         var member: MemberRow
-        if let known = try self.member(sender, of: row.number) {
+        let known = try self.member(sender, of: row.number)
+        if let known {
             member = known
         } else {
             // Somebody in a community's public channel: from here on they have a position there.
@@ -223,10 +222,12 @@ extension Transaction {
         if base == countBefore, try store.mentions(of: sender, in: row.number, above: position).isEmpty {
             member.readSeq = message.seq
             member.readN = message.n
-            put(member)
-        } else if message.n > countBefore {
+            return put(member)
+        }
+        if message.n > countBefore {
             try store.insert(message.n...message.n, into: .uncounted(sender), of: row.number)
         }
+        if known == nil { try signGuestbook(of: row.number, as: sender) }
     }
 
     /// Where somebody joined who is a member of a channel by its community's list, and the running number there.

@@ -6,12 +6,15 @@ extension Engine {
     ///
     /// Completes once it is on disk, or was refused; in the order of the calls.
     ///
-    /// - Parameter origin: the connection it came by, which gets the completion and no event.
+    /// - Parameters:
+    ///   - origin: the connection it came by, which gets the completion and no event.
+    ///   - shutOuts: ``shutOuts`` when it was seen that the caller may come in, where that was a while ago.
     package func send(
         _ submission: Submission, to id: ConversationID, by caller: Caller, origin: Origin? = nil,
-        completion: @escaping Completion<SendResult>
+        since shutOuts: Int? = nil, completion: @escaping Completion<SendResult>
     ) {
         let log = id.log.absolute(for: caller.user)
+        let shutOuts = shutOuts ?? self.shutOuts
         let proposal = Proposal(
             in: log, by: caller.user, id: submission.id, content: submission.content, attributes: submission.attributes)
         screen(proposal, by: caller, origin: origin, refuse: { completion(.failure($0)) }) { [self] judgement in
@@ -19,7 +22,7 @@ extension Engine {
                 conversation: log, sender: caller, submission: submission, origin: origin, judgement: judgement)
             self.log.submit(
                 { [permissions, erasing] in
-                    try erasing.check(caller.user)
+                    try erasing.check(caller.user, since: shutOuts)
                     return try $0.append(append, permissions: permissions)
                 }, completion: completion)
         }
@@ -188,15 +191,18 @@ extension Transaction {
         var lists: [ConversationRow] = []
         if let community = row.id.community, let outer = try conversation(community) { lists.append(outer) }
         if row.isPrivate || row.id.kind.traits.membership == .listed { lists.append(row) }
+        // Who is kept out of a community is put into none of its channels.
+        let welcome = try senders.sorted().filter { sender in
+            try !lists.contains { list in
+                try store.ban(of: sender, in: list.number)?.ban.holds(at: now.date) ?? false
+            }
+        }
         for list in lists {
-            for sender in senders.sorted() where try member(sender, of: list.number)?.standing != .member {
-                if let ban = try store.ban(of: sender, in: list.number)?.ban, ban.holds(at: now.date) { continue }
+            for sender in welcome where try member(sender, of: list.number)?.standing != .member {
                 try admit(sender, as: .member, to: list, sinceBeginning: true)
             }
         }
-        for sender in senders where try member(sender, of: row.number) == nil {
-            try store.sign(sender, guestbookOf: row.number)
-        }
+        for sender in senders { try signGuestbook(of: row.number, as: sender) }
     }
 }
 

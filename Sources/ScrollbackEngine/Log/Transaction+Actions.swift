@@ -32,6 +32,7 @@ extension Transaction {
         let time = timetoken(after: try store.lastAction(in: row.number) ?? Timetoken(rawValue: 0))
         let new = ActionRow(seq: message.seq, timetoken: time, sender: sender, type: type, value: value)
         try store.insert(new, in: row.number)
+        try signGuestbook(of: row.number, as: sender)
         add(new, to: &message)
         try change(
             &message, in: &row, operation: request.operation, digest: digest,

@@ -8,6 +8,7 @@ extension Transaction {
         guard var row = try conversation(id) else { throw Access.unknown(id) }
         let isNews = try store.mute(of: user, in: row.number) != mute
         try store.put(mute, of: user, in: row.number)
+        if mute != nil { try signGuestbook(of: row.number, as: user) }
         if mute != nil, !row.hasMutes {
             row.hasMutes = true
             try put(row, isNews: false)

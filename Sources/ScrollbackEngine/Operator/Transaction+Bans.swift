@@ -56,6 +56,7 @@ extension Transaction {
             throw ChatError(.forbidden, "banning \(user) from \(id) takes more than you are there")
         }
         try store.put(BanRow(conversation: row.number, ban: ban))
+        try signGuestbook(of: row.number, as: user)
         if !row.marks.contains(.bans) {
             row.marks.insert(.bans)
             row = try put(row, isNews: false)

@@ -50,7 +50,12 @@ extension Engine {
         }
         // One row each, with whatever else is written then; who watches need not wait for it.
         log.submit({ transaction in
-            for person in gone { try transaction.store.put(lastSeen: person.at, of: person.user) }
+            for person in gone {
+                // Erasing somebody closes their connections: when that was is not to be left of them.
+                let state = try transaction.store.user(person.user)?.state
+                if state == .erasing || state == .erased { continue }
+                try transaction.store.put(lastSeen: person.at, of: person.user)
+            }
         }) { _ in }
         for person in gone { tell(Presence(isOnline: false, lastSeen: person.at), of: person.user) }
     }

@@ -126,6 +126,21 @@ extension MemoryRows {
         return Array(all.map(\.seq).sorted().prefix(limit))
     }
 
+    func keys(in conversation: Int64, after id: MessageID, limit: Int) -> [KeyRow] {
+        let all = (keys[conversation] ?? [:]).values.filter { id < $0.id }
+        return Array(all.sorted { $0.id < $1.id }.prefix(limit))
+    }
+
+    func invitations(by inviter: UserID, after last: InvitationRow?, limit: Int) -> [InvitationRow] {
+        func isBelow(_ a: InvitationRow, _ b: InvitationRow) -> Bool {
+            a.conversation == b.conversation ? a.user < b.user : a.conversation < b.conversation
+        }
+        let all = people.invitations.values.filter { row in
+            row.by == inviter && (last.map { isBelow($0, row) } ?? true)
+        }
+        return Array(all.sorted(by: isBelow).prefix(limit))
+    }
+
     // MARK: Changes
 
     func put(_ ban: BanRow) {
@@ -156,11 +171,16 @@ extension MemoryRows {
         try update(row, in: conversation)
     }
 
-    func setSender(_ sender: UserID, ofKeysBy old: UserID, in conversation: Int64) {
-        for var key in (keys[conversation] ?? [:]).values where key.sender == old {
-            key.sender = sender
-            insert(key, in: conversation)
-        }
+    func setSender(_ sender: UserID, ofKey id: MessageID, in conversation: Int64) {
+        guard var key = keys[conversation]?[id] else { return }
+        key.sender = sender
+        insert(key, in: conversation)
+    }
+
+    func setSender(_ sender: UserID, ofMentionOf user: UserID?, at seq: Seq, in conversation: Int64) {
+        guard (mentions[conversation] ?? []).contains(where: { $0.user == user && $0.seq == seq }) else { return }
+        dropMention(of: user, at: seq, in: conversation)
+        insertMention(of: user, by: sender, at: seq, in: conversation)
     }
 
     func setOwner(_ owner: UserID, of media: MediaID) {

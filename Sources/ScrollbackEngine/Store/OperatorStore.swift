@@ -37,12 +37,16 @@ package protocol OperatorReader {
     /// Erasures that have not ended, oldest first.
     func openErasures(limit: Int) throws -> [ErasureRow]
 
-    /// Conversations in which somebody wrote who has no row as a member there, by number.
+    /// Conversations in which somebody left a trace who had no row as a member there, by number.
     func guestbook(of user: UserID, after conversation: Int64, limit: Int) throws -> [Int64]
     /// Files somebody uploaded, by id.
     func media(of owner: UserID, after id: MediaID?, limit: Int) throws -> [MediaRow]
     /// Places above one where somebody is mentioned by name, lowest first.
     func places(mentioning user: UserID, in conversation: Int64, above seq: Seq, limit: Int) throws -> [Seq]
+    /// What is remembered of messages that are gone, by id above one.
+    func keys(in conversation: Int64, after id: MessageID, limit: Int) throws -> [KeyRow]
+    /// Invitations somebody made, by the conversation's number and who is invited.
+    func invitations(by inviter: UserID, after last: InvitationRow?, limit: Int) throws -> [InvitationRow]
 }
 
 /// Changes an operator makes.
@@ -53,13 +57,15 @@ package protocol OperatorWriter {
     func put(_ report: inout ReportRow) throws
     /// Stores an erasure; one without a number gets one.
     func put(_ erasure: inout ErasureRow) throws
-    /// Remembers that somebody wrote where they have no row as a member.
+    /// Remembers that somebody left a trace where they have no row as a member.
     func sign(_ user: UserID, guestbookOf conversation: Int64) throws
 
     /// Gives a message another sender.
     func setSender(_ sender: UserID, at seq: Seq, in conversation: Int64) throws
-    /// Gives what is remembered of messages that are gone another sender.
-    func setSender(_ sender: UserID, ofKeysBy old: UserID, in conversation: Int64) throws
+    /// Gives what is remembered of a message that is gone another sender.
+    func setSender(_ sender: UserID, ofKey id: MessageID, in conversation: Int64) throws
+    /// Gives a mention of a user, or of everyone, another sender, where it is remembered.
+    func setSender(_ sender: UserID, ofMentionOf user: UserID?, at seq: Seq, in conversation: Int64) throws
     func setOwner(_ owner: UserID, of media: MediaID) throws
     /// Forgets all that a conversation knows of somebody besides their messages and actions: member, times, sets, mentions of
     /// them, mutes and bans.

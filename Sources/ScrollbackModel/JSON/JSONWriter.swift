@@ -15,6 +15,9 @@ package struct JSONWriter {
     package var json: RawJSON { RawJSON(known: text) }
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
+    /// What was written as one line: line breaks, which values that came from outside may have as white space, are spaces.
+    package var line: [UInt8] { bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } }
+
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "{"))

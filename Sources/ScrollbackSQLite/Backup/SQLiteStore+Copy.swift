@@ -106,7 +106,7 @@ extension SQLiteStore {
         return found
     }
 
-    private static func schema(of database: Database) throws -> Int {
+    static func schema(of database: Database) throws -> Int {
         let schema =
             try Int.fetchOne(database, sql: "SELECT max(CAST(identifier AS INTEGER)) FROM grdb_migrations") ?? 0
         guard schema <= schemaVersion else {

@@ -43,6 +43,7 @@ extension Query {
         case .mediaOfAfter: "SELECT \(Self.mediaColumns) FROM media WHERE owner = ? AND id > ? ORDER BY id"
         case .placesMentioning:
             "SELECT mention.seq FROM mention WHERE conversation = ? AND user = ? AND seq > ? ORDER BY seq"
+        case .keys: "SELECT \(Self.retiredColumns) FROM retired WHERE conversation = ? AND id > ? ORDER BY id"
         default: operatorChange
         }
     }
@@ -67,7 +68,8 @@ extension Query {
             "UPDATE erasure SET (\(Self.erasureColumns)) = (\(Self.places(13))) WHERE number = ? RETURNING number"
         case .insertGuest: "INSERT INTO guest (user, conversation) VALUES (?, ?) ON CONFLICT DO NOTHING"
         case .setSender: "UPDATE message SET sender = ? WHERE conversation = ? AND seq = ?"
-        case .setRetiredSender: "UPDATE retired SET sender = ? WHERE conversation = ? AND sender = ?"
+        case .setRetiredSender: "UPDATE retired SET sender = ? WHERE conversation = ? AND id = ?"
+        case .setMentionSender: "UPDATE mention SET sender = ? WHERE conversation = ? AND user = ? AND seq = ?"
         case .setMediaOwner: "UPDATE media SET owner = ? WHERE id = ?"
         case .forgetMember: "DELETE FROM member WHERE conversation = ? AND user = ?"
         case .forgetSpans: "DELETE FROM span WHERE conversation = ? AND user = ?"

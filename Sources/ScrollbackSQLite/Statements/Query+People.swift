@@ -28,10 +28,15 @@ extension Query {
             SET inviter = excluded.inviter, at = excluded.at, until = excluded.until
             """
         case .dropInvitation: "DELETE FROM invitation WHERE conversation = ? AND user = ?"
-        case .dropInvitations:
+        case .invitationsBy:
             """
-            DELETE FROM invitation WHERE (conversation, user) IN
-                (SELECT conversation, user FROM invitation WHERE until IS NOT NULL AND until <= ? ORDER BY until LIMIT ?)
+            SELECT \(Self.invitationColumns) FROM invitation
+            WHERE inviter = ? AND (conversation, user) > (?, ?) ORDER BY conversation, user
+            """
+        case .invitationsEnded:
+            // By the index: deleting what a query selects would walk every invitation of a conversation.
+            """
+            SELECT \(Self.invitationColumns) FROM invitation WHERE until IS NOT NULL AND until <= ? ORDER BY until
             """
         case .eraseInvitations: "DELETE FROM invitation WHERE conversation = ?"
         case .lastSeen: "SELECT lastSeen FROM presence WHERE user = ?"

@@ -2,8 +2,8 @@
 enum Query: Int, CaseIterable {
     case beginRead, beginWrite, commit, rollback
     case conversationByName, conversationByNumber, channels
-    case member, members, memberships, involvements, channelInvolvements, listed, unevenCounts, spans, bits, voids,
-        mentions
+    case member, members, memberships, involvements, channelInvolvements, listed, unevenCounts
+    case spans, bits, voids, mentions
     case messageAt, messageByID, messageAtOrBelow, placeAtOrBelow, messagesNewestFirst, messagesOldestFirst
     case retired, changes, changeByOperation
     case actions, actionsAt, actionByValue, actionByTime, lastAction
@@ -20,15 +20,15 @@ enum Query: Int, CaseIterable {
     case block, blocks, blockers, insertBlock, dropBlock, mute, putMute, dropMute, eraseMutes
     case deliveryConversation, deliveries, deliveryCount, insertDelivery, dropDeliveriesOf, dropDeliveries
     case receipt, positions, putReceipt, eraseReceipts
-    case invitation, invitationsTo, invitationsOf, putInvitation, dropInvitation, dropInvitations, eraseInvitations
-    case lastSeen, putLastSeen
+    case invitation, invitationsTo, invitationsOf, putInvitation, dropInvitation, invitationsEnded, eraseInvitations
+    case invitationsBy, lastSeen, putLastSeen
     case usersKnown, usersActive, usersInState, conversationsNamed, membershipsAfter, ban, bans, bansEnded
     case report, reportOf, reports, reportsInState, reportsBy, reportsAbout, erasure, erasureNamed, erasuresOpen
-    case guestbook, mediaOf, mediaOfAfter, placesMentioning
+    case guestbook, mediaOf, mediaOfAfter, placesMentioning, keys
     case putBan, dropBan, eraseBans, insertReport, updateReport, insertErasure, updateErasure, insertGuest
-    case setSender, setRetiredSender, setMediaOwner, forgetMember, forgetSpans, forgetBits, forgetVoids, forgetMentions
-    case forgetGuest, forgetBlocks, forgetBlockers, forgetUploads, forgetReceipt, forgetInvitations, forgetInvited
-    case forgetLastSeen
+    case setSender, setRetiredSender, setMentionSender, setMediaOwner
+    case forgetMember, forgetSpans, forgetBits, forgetVoids, forgetMentions, forgetGuest
+    case forgetBlocks, forgetBlockers, forgetUploads, forgetReceipt, forgetInvitations, forgetInvited, forgetLastSeen
 
     var sql: String {
         switch self {

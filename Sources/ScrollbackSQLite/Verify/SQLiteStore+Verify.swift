@@ -25,14 +25,18 @@ extension SQLiteStore {
     }
 
     /// Checks a file that nobody writes to, such as a backup's, and leaves it as it is.
+    ///
+    /// - Returns: what is wrong, and the schema of a file that an older version wrote: of that only the pages are checked.
     package static func verify(
         file: URL, blobSize: BlobSize? = nil, progress: (VerifyProgress) -> Void
-    ) throws -> [String] {
+    ) throws -> (findings: [String], olderSchema: Int?) {
         var configuration = Configuration()
         configuration.readonly = true
         do {
             return try DatabaseQueue(path: file.path, configuration: configuration).read { database in
-                try findings(Connection(database), blobSize, progress)
+                let schema = try schema(of: database)
+                guard schema >= schemaVersion else { return (try Connection(database).damage(), schema) }
+                return (try findings(Connection(database), blobSize, progress), nil)
             }
         } catch let error as DatabaseError {
             throw error.chatError("\(file.path) can't be read: \(error.message ?? "no reason given")")
@@ -48,6 +52,7 @@ extension SQLiteStore {
             do {
                 try verification.checkFile()
                 try verification.checkConversations()
+                try verification.checkBans()
                 try verification.checkMedia()
             } catch is Verification.Stop {
                 // Enough was found.
@@ -130,11 +135,7 @@ struct Verification {
     }
 
     mutating func checkFile() throws {
-        try connection.run(once: "PRAGMA integrity_check") { columns in
-            let line = columns.text()
-            if line != "ok" { try found("the file is damaged: \(line)") }
-            return true
-        }
+        for damage in try connection.damage() { try found(damage) }
     }
 
     mutating func checkConversations() throws {
@@ -153,10 +154,15 @@ struct Verification {
 
     /// Rows whose conversation is not there.
     private mutating func checkOrphans() throws {
-        for table in ["message", "member", "span", "bits", "void", "mention", "change", "action", "retired"] {
+        let tables = [
+            "message", "member", "span", "bits", "void", "mention", "change", "action", "retired", "receipt",
+            "invitation", "mute", "report", "guest", "ban",
+        ]
+        for table in tables {
+            // Of 0 are bans from the server.
             let sql = """
                 SELECT DISTINCT conversation FROM \(table)
-                WHERE conversation NOT IN (SELECT number FROM conversation) LIMIT 10
+                WHERE conversation NOT IN (SELECT number FROM conversation UNION SELECT 0) LIMIT 10
                 """
             try connection.run(once: sql) { columns in
                 try found("the table \(table) has rows of a conversation \(columns.integer()) that is not there")
@@ -167,6 +173,17 @@ struct Verification {
 }
 
 extension Connection {
+    /// What is wrong with the pages of the file.
+    fileprivate func damage() throws -> [String] {
+        var damage: [String] = []
+        try run(once: "PRAGMA integrity_check") { columns in
+            let line = columns.text()
+            if line != "ok" { damage.append("the file is damaged: \(line)") }
+            return true
+        }
+        return damage
+    }
+
     fileprivate func nextConversation(after number: Int64) throws -> ConversationRow? {
         var row: ConversationRow?
         try run(

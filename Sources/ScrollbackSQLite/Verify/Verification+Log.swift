@@ -66,6 +66,10 @@ extension Verification {
         if row.firstSeq <= row.head, seq < end - 1 {
             try found("\(row.id): the head is \(row.head), and the newest message \(seq)")
         }
+        if row.recentSeq > row.head {
+            try found(
+                "\(row.id): the head is \(row.head), and the newest message of the list of recents \(row.recentSeq)")
+        }
         if seq > row.head { try found("\(row.id): the head is \(row.head), and the newest message \(seq)") }
         if seq == row.head, let n, n != row.n {
             try found("\(row.id): the running number is \(row.n), and the newest message's \(n)")

@@ -47,6 +47,24 @@ extension Verification {
         }
     }
 
+    /// What says that a ban is to be looked for says so where there is one.
+    mutating func checkBans() throws {
+        try connection.run(
+            once: """
+                SELECT ban.user, conversation.kind, conversation.target, conversation.part FROM ban
+                LEFT JOIN conversation ON conversation.number = ban.conversation LEFT JOIN user ON user.id = ban.user
+                WHERE ban.conversation = 0 AND ifnull(user.isBanned, 0) = 0
+                    OR ban.conversation <> 0 AND conversation.marks & \(ConversationMarks.bans.rawValue) = 0
+                """
+        ) { columns in
+            let user = columns.text()
+            let place = [columns.optionalText(), columns.optionalText(), columns.optionalText()].compactMap(\.self)
+                .filter { !$0.isEmpty }.joined(separator: " ")
+            try found("\(user) is banned from \(place.isEmpty ? "the server" : place), and nothing says to look for it")
+            return true
+        }
+    }
+
     private mutating func checkSpans(of row: ConversationRow) throws {
         var user = ""
         var end: UInt64? = 0

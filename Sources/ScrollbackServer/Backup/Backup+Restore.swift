@@ -29,11 +29,13 @@ extension Backup {
         defer { lock.release() }
         do {
             try checkHasNoStore(data)
-            let count = try keepErasures(known, from: directory, in: data)
+            let count = try keepErasures(known, from: directory, manifest, in: data)
             let contents = try fill(data, from: directory, manifest, progress)
             return (manifest, contents, count)
         } catch {
-            for name in names { unlink(data.appending(component: name + unfinished).path) }
+            for name in names + [FileErasureRegister.fileName] {
+                unlink(data.appending(component: name + unfinished).path)
+            }
             if !exists {
                 try? FileManager.default.removeItem(at: MediaDirectory(in: data).root)
                 unlink(data.appending(component: DirectoryLock.fileName).path)
@@ -81,15 +83,26 @@ extension Backup {
                 + "another one")
     }
 
-    /// Writes down who is to be erased again, before the store is there that has them.
+    /// Writes down who is to be erased again, beside the list that is there, which keeps its place until all else is ready: a
+    /// restore that is run again must not take its own list for one that somebody put there.
+    ///
+    /// - Returns: how many are known; nothing where only the backup told, which knows of nobody who was erased since.
     private static func keepErasures(
-        _ given: [RegisteredErasure]?, from directory: URL, in data: URL
+        _ given: [RegisteredErasure]?, from directory: URL, _ manifest: BackupManifest, in data: URL
     ) throws(ChatError) -> Int? {
-        let own = data.appending(component: FileErasureRegister.fileName)
-        let isKnown = given != nil || FileManager.default.fileExists(atPath: own.path)
-        let register = FileErasureRegister(in: data)
-        for erasure in given ?? [] { try register.add(erasure) }
-        for erasure in try FileErasureRegister(in: directory).all() { try register.add(erasure) }
+        let name = FileErasureRegister.fileName
+        if let expected = manifest.files.first(where: { $0.name == name }) {
+            let file = directory.appending(component: name)
+            try check(try DurableFile.read(file), expected, file)
+        }
+        let isKnown =
+            given != nil || FileManager.default.fileExists(atPath: data.appending(component: name).path)
+        let all =
+            try FileErasureRegister(in: data).all() + (given ?? []) + FileErasureRegister(in: directory).all()
+        let file = data.appending(component: name + unfinished)
+        unlink(file.path)
+        let register = FileErasureRegister(file)
+        try register.add(all)
         return isKnown ? try register.all().count : nil
     }
 
@@ -114,6 +127,10 @@ extension Backup {
         try restoreMedia(from: directory, to: data)
         let contents = try SQLiteStore.renewGeneration(of: store)
         try DurableFile.sync(store)
+        let erasures = data.appending(component: FileErasureRegister.fileName)
+        if FileManager.default.fileExists(atPath: erasures.path + unfinished) {
+            try DurableFile.rename(URL(filePath: erasures.path + unfinished), to: erasures)
+        }
         for name in names.reversed() {
             try DurableFile.rename(
                 data.appending(component: name + unfinished), to: data.appending(component: name))

@@ -14,17 +14,28 @@ final class FileErasureRegister: ErasureRegister {
     /// Held while the file is read or written.
     private let lock = Mutex(())
 
-    init(in directory: URL) {
-        file = directory.appending(component: Self.fileName)
+    convenience init(in directory: URL) {
+        self.init(directory.appending(component: Self.fileName))
     }
 
-    func add(_ erasure: RegisteredErasure) throws(ChatError) {
+    init(_ file: URL) {
+        self.file = file
+    }
+
+    func add(_ erasure: RegisteredErasure) throws(ChatError) { try add([erasure]) }
+
+    /// Writes several down, as one does.
+    func add(_ erasures: [RegisteredErasure]) throws(ChatError) {
         let result = lock.withLock { _ in
             Result { () throws(ChatError) in
-                guard try !read().contains(where: { $0.id == erasure.id }) else { return }
-                var writer = JSONWriter()
-                writer.object { erasure.writeMembers(to: &$0) }
-                try append(writer.bytes + [UInt8(ascii: "\n")])
+                var known = Set(try read().map(\.id))
+                var lines: [UInt8] = []
+                for erasure in erasures where known.insert(erasure.id).inserted {
+                    var writer = JSONWriter()
+                    writer.object { erasure.writeMembers(to: &$0) }
+                    lines += writer.bytes + [UInt8(ascii: "\n")]
+                }
+                if !lines.isEmpty { try append(lines) }
             }
         }
         try result.get()
@@ -60,16 +71,27 @@ final class FileErasureRegister: ErasureRegister {
         return found
     }
 
-    private func append(_ line: [UInt8]) throws(ChatError) {
+    private func append(_ lines: [UInt8]) throws(ChatError) {
         let isNew = !FileManager.default.fileExists(atPath: file.path)
         let descriptor = open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw DurableFile.failure("\(file.path) can't be opened") }
         defer { close(descriptor) }
-        // A line that a crash cut is written over.
-        var end = lseek(descriptor, 0, SEEK_END)
+        let size = lseek(descriptor, 0, SEEK_END)
+        var end = size
+        var rest: [UInt8] = []
         var byte: UInt8 = 0
-        while end > 0, pread(descriptor, &byte, 1, end - 1) == 1, byte != UInt8(ascii: "\n") { end -= 1 }
-        guard ftruncate(descriptor, end) == 0, pwrite(descriptor, line, line.count, end) == line.count,
+        while end > 0, pread(descriptor, &byte, 1, end - 1) == 1, byte != UInt8(ascii: "\n") {
+            end -= 1
+            rest.append(byte)
+        }
+        var lines = lines
+        if !rest.isEmpty, (try? RegisteredErasure(rest.reversed())) != nil {
+            // All but the end of the line is there: a crash has cut that, or somebody's editor does not write it.
+            end = size
+            lines.insert(UInt8(ascii: "\n"), at: 0)
+        }
+        // A line that a crash cut is written over.
+        guard ftruncate(descriptor, end) == 0, pwrite(descriptor, lines, lines.count, end) == lines.count,
             fsync(descriptor) == 0
         else { throw DurableFile.failure("\(file.path) can't be written") }
         if isNew { try DurableFile.sync(file.deletingLastPathComponent()) }

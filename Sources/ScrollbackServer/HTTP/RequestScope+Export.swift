@@ -55,6 +55,6 @@ extension RequestScope {
         }
         var writer = JSONWriter(reserving: 512)
         writer.object { record.writeMembers(to: &$0, link: link) }
-        return writer.bytes
+        return writer.line
     }
 }

@@ -7,6 +7,8 @@ import ScrollbackWire
 extension Route {
     static let messages: [Route] = [
         Route(.post, "/v1/conversations/{conversation}/messages") { scope, request, context throws(ChatError) in
+            // A body may come slowly.
+            let shutOuts = scope.engine.shutOuts
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             var body = try await scope.json(request)
@@ -14,7 +16,9 @@ extension Route {
             try body.end()
             let submission = try Submission(from: fields, limits: scope.engine.limits)
             try scope.takeAllowance(of: caller)
-            let result = try await scope.write { $0.send(submission, to: id, by: caller, completion: $1) }
+            let result = try await scope.write {
+                $0.send(submission, to: id, by: caller, since: shutOuts, completion: $1)
+            }
             return respond(result.outcome == .duplicate ? .ok : .created) { result.writeMembers(to: &$0) }
         },
         Route(.get, "/v1/conversations/{conversation}/messages") { scope, request, context throws(ChatError) in

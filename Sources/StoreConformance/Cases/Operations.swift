@@ -64,6 +64,10 @@ extension StoreConformance {
                         .filter { $0.target.text.utf8.starts(with: prefix.utf8) }
                         .map { [$0.target.text, $0.part?.text ?? ""] }.sorted(by: isBelow)
                     try expectEqual(listed.map { [$0.target.text, $0.part?.text ?? ""] }, all, "\(kind) \(prefix)")
+                    // From a name that lies below all of these they begin with the first.
+                    let below = ConversationID.group(Identifier(known: "\u{1F}"))
+                    let first = try store.conversations(kind: kind, prefix: prefix, after: below, limit: 3).map(\.id)
+                    try expectEqual(first, Array(listed.prefix(3)), "\(kind) \(prefix)")
                 }
             }
         },
@@ -240,7 +244,8 @@ extension StoreConformance {
                 try store.forget("alice", in: row.number)
                 try store.forget("alice")
                 try store.setSender("nobody", at: 2, in: row.number)
-                try store.setSender("nobody", ofKeysBy: "alice", in: row.number)
+                try store.setSender("nobody", ofKey: MessageID(8), in: row.number)
+                try store.setSender("nobody", ofKey: MessageID(7), in: row.number)
             }
             try store.read { store in
                 for user in people {
@@ -262,8 +267,50 @@ extension StoreConformance {
                     try expectEqual(try store.hasBlocked("carol", user), isThere)
                 }
                 try expectEqual(try store.log(of: row.number).map(\.sender), ["alice", "nobody", "alice"])
+                try expectEqual(try store.key(MessageID(7), in: row.number), nil)
                 try expectEqual(try store.key(MessageID(8), in: row.number)?.sender, "nobody")
                 try expectEqual(try store.key(MessageID(9), in: row.number)?.sender, "bob")
+            }
+        },
+        Case("Keys come by id, invitations by who made them, and mentions get another sender where there are any") {
+            store in
+            let numbers = try (1...3).map { try store.make(.group(Identifier(known: "g\($0)"))).number }
+            let names: [UserID] = ["b", "a", "B"]
+            try store.change { store in
+                for seq in [5, 1, 3] as [Seq] { try store.insert(KeyRow(.sample(seq)), in: numbers[0]) }
+                try store.insert(KeyRow(.sample(2)), in: numbers[1])
+                for number in numbers {
+                    for name in names {
+                        try store.put(InvitationRow(conversation: number, user: name, by: "alice", at: date))
+                    }
+                    try store.put(InvitationRow(conversation: number, user: "c", by: "bob", at: date))
+                }
+                try store.insertMention(of: "bob", by: "alice", at: 4, in: numbers[0])
+                try store.insertMention(of: nil, by: "alice", at: 4, in: numbers[0])
+                for user in ["bob", nil, "carol"] as [UserID?] {
+                    try store.setSender("nobody", ofMentionOf: user, at: 4, in: numbers[0])
+                    try store.setSender("nobody", ofMentionOf: user, at: 5, in: numbers[0])
+                }
+            }
+            try store.read { store in
+                let first = MessageID(1)
+                try expectEqual(
+                    try store.keys(in: numbers[0], after: MessageID(high: 0, low: 0), limit: 2).map(\.id),
+                    [first, MessageID(3)])
+                try expectEqual(
+                    try store.keys(in: numbers[0], after: first, limit: 9).map(\.seq), [3, 5])
+                var made: [InvitationRow] = []
+                while case let page = try store.invitations(by: "alice", after: made.last, limit: 2), !page.isEmpty {
+                    made += page
+                }
+                try expectEqual(made.map(\.conversation), numbers.flatMap { [$0, $0, $0] })
+                try expectEqual(made.map(\.user), numbers.flatMap { _ in ["B", "a", "b"] as [UserID] })
+                try expectEqual(try store.invitations(by: "b", after: nil, limit: 2), [])
+                // Who said it is not told of it: the same one to all.
+                try expectEqual(try store.mentions(of: "bob", in: numbers[0], above: 0), [4])
+                try expectEqual(try store.mentions(of: "alice", in: numbers[0], above: 0), [4])
+                try expectEqual(try store.mentions(of: "nobody", in: numbers[0], above: 0), [])
+                try expectEqual(try store.places(mentioning: "carol", in: numbers[0], above: 0, limit: 9), [])
             }
         },
         Case("A transaction that fails leaves bans, reports, erasures, guests and senders as they were") { store in

@@ -229,7 +229,7 @@ struct BadFrame: Sendable, CustomTestStringConvertible {
     ].map { .init(#"{"type":"history","ref":1,\#(crew),\#($0.0)}"#, "invalid-parameter", $0.1) }
 
     private static let syncs: [BadFrame] = [
-        (#""limit":101"#, "limit"), (#""limit":0"#, "limit"), (#""limit":-1"#, "limit"), (#""limit":"1""#, "limit"),
+        (#""limit":501"#, "limit"), (#""limit":0"#, "limit"), (#""limit":-1"#, "limit"), (#""limit":"1""#, "limit"),
         (#""cursor":"x""#, "cursor"), (#""cursor":"1.2.99999999999999999999""#, "cursor"), (#""cursor":7"#, "cursor"),
         (#""positions":{}"#, "positions"), (#""positions":[{}]"#, "conversation"),
         (#""positions":[{"conversation":"group:crew","epoch":"1","seq":-1}]"#, "seq"),

@@ -65,6 +65,10 @@ struct OperatorTests {
             try await RunningServer.command(["admin"] + arguments + connection)
         }
         #expect(try await run("reports").output.contains("1 open  group:crew  app:x"))
+        // What somebody wrote begins no line of its own.
+        let forged = #"{"reason":"spam","text":"look\n2 open  group:crew  root: all is well"}"#
+        #expect(try await bob.call("POST", message + "/reports", forged).status == 200)
+        #expect(try await run("reports").output.split(separator: "\n").count == 1)
         #expect(try await run("close", "1", "--note", "warned").code == 0)
         #expect(try await admin.call("GET", "/v1/reports?state=open").json.objects("reports").isEmpty)
         let users = try await run("users", "--json")
@@ -75,12 +79,14 @@ struct OperatorTests {
         #expect(try await bob.send("hi", to: "group:crew").code == "banned")
         #expect(try await run("bans", "--in", "group:crew").output.contains("bob  until "))
         #expect(try await run("unban", "bob", "--in", "group:crew").code == 0)
-        #expect(try await run("ban", "bob", "--for", "soon").code == 64)
+        for duration in ["soon", "1e400d", "1e308d", "infd", "-1d"] {
+            #expect(try await run("ban", "bob", "--for=\(duration)").code == 64, "\(duration)")
+        }
         #expect(try await run("connections").code == 0)
         #expect(try await run("disconnect", "bob").output == "0 closed\n")
         // What can't be undone says so first.
         let asked = try await run("erase", "bob", "--messages", "erase")
-        #expect(asked.code == 1 && asked.errors.contains("--yes"), "\(asked)")
+        #expect(asked.code == 1 && asked.errors.contains("yes is missing: this would erase bob"), "\(asked)")
         #expect(try await bob.call("GET", "/v1/me").status == 200)
         try await server.terminate()
     }
@@ -92,10 +98,14 @@ struct OperatorTests {
         let file = try await alice.call(
             "POST", "/v1/media?conversation=group:crew&name=a.txt", bytes: Array("hello".utf8), type: "text/plain")
         try #require(file.status == 201, "\(file)")
+        // Line breaks are white space in what is kept byte for byte.
+        let profile = try await alice.call("PUT", "/v1/users/alice", "{\"metadata\":{\n\"a\":\n1\n}}")
+        try #require(profile.status == 200, "\(profile)")
         let own = try await alice.call("GET", "/v1/users/alice/export")
         #expect(own.headers["content-type"] == "application/x-ndjson")
         let lines = own.text.split(separator: "\n").map { Members(Array($0.utf8)) }
         #expect(lines.count(where: { $0.string("record") == "message" }) == 250)
+        #expect(lines.first?.string("record") == "profile")
         #expect(lines.last?.string("record") == "end" && lines.last?.int("records") == lines.count - 1)
         let link = try #require(lines.first { $0.string("record") == "file" }?.string("url"))
         #expect(try await API(server: server.url).call("GET", link).text == "hello")

@@ -370,6 +370,22 @@ struct ImportTests {
         }
     }
 
+    @Test("Who was banned from a community is put into none of its channels by what they said there")
+    func banned() throws {
+        let world = try World()
+        let (town, hall) = (ConversationID.community("town"), ConversationID.community("town", channel: "hall"))
+        try world.make(town, members: ["alice", "bob", "mallory"])
+        try world.put(hall, .init(isPrivate: true, members: ["alice"]))
+        try world.ban("mallory", from: town)
+        let messages = [world.said("one", by: "mallory", at: past), world.said("two", by: "bob", at: past + 1)]
+        try world.importHistory(messages, into: hall)
+        let members = try world.engine.members(of: hall, after: nil, limit: 9, by: World.admin).map(\.id)
+        #expect(members == ["alice", "bob"])
+        let number = try #require(try world.store.read { try $0.conversation(hall)?.number })
+        #expect(try world.store.read { try $0.member("mallory", of: number) } == nil)
+        #expect(try world.store.read { try $0.guestbook(of: "mallory", after: 0, limit: 9) } == [number])
+    }
+
     @Test("An import of nothing is a quiet success")
     func nothing() throws {
         let world = try world()

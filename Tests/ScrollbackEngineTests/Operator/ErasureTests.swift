@@ -7,13 +7,13 @@ import Testing
 
 @Suite("Erasing a user")
 struct ErasureTests {
-    private let group = ConversationID.group("g")
-    private let direct = ConversationID.direct(between: "alice", and: "bob")
-    private let room = ConversationID.room("lobby")
-    private let town = ConversationID.community("town")
+    let group = ConversationID.group("g")
+    let direct = ConversationID.direct(between: "alice", and: "bob")
+    let room = ConversationID.room("lobby")
+    let town = ConversationID.community("town")
 
     /// Somebody who has left a trace everywhere: alice.
-    private func world(
+    func world(
         store: (any MessageStore)? = nil, erasures: any ErasureRegister = MemoryErasureRegister()
     ) throws -> World {
         let world = try World(store: store, erasures: erasures)
@@ -28,12 +28,23 @@ struct ErasureTests {
         try world.send(others, to: group, by: "bob")
         try world.react("🎉", to: others.id, in: group, by: Caller(user: "alice"))
         try world.react("🎉", to: others.id, in: group, by: Caller(user: "carol"))
+        // Somebody else was first there, and alice has not read it.
+        try world.send("hello", to: town.log, by: "bob")
         for (text, id) in [("direct", direct), ("in the room", room), ("in town", town.log)] {
             try world.send(text, to: id, by: "alice")
         }
         try world.send("yes", to: direct, by: "bob")
         try world.send(world.submission("a bill"), to: .system(to: "alice", from: "billing"), by: World.admin)
         try world.send("note", to: .direct(between: "alice", and: "alice"), by: "alice")
+        // Of all she does nothing else in these.
+        for name in ["yard", "attic", "cellar"] as [Identifier] { try world.put(.room(name)) }
+        let lone = world.submission("anybody here?")
+        try world.send(lone, to: .room("yard"), by: "bob")
+        try world.react("👋", to: lone.id, in: .room("yard"), by: Caller(user: "alice"))
+        try world.ban("alice", from: .room("attic"))
+        try world.mute("alice", .forever, in: .room("cellar"))
+        try world.put(.group("own"), by: Caller(user: "alice"))
+        try world.invite("erin", to: .group("own"), by: Caller(user: "alice"))
         try world.block("mallory", by: "alice")
         try world.block("alice", by: "dora")
         try world.report(others.id, in: group, text: "my words", by: "alice")
@@ -51,7 +62,7 @@ struct ErasureTests {
     }
 
     /// Every text of a store in memory in which a name could be, as JSON and as others see it.
-    private func traces(of name: String, in world: World) throws -> [String] {
+    func traces(of name: String, in world: World) throws -> [String] {
         var found: [String] = []
         try world.store.read { store in
             for row in try store.conversations(after: 0, limit: 1000) where !row.isDeleted {
@@ -69,6 +80,10 @@ struct ErasureTests {
                 where action.sender.text == name { found.append("action of \(row.id)") }
                 let user = UserID(known: name)
                 if try store.member(user, of: row.number) != nil { found.append("member of \(row.id)") }
+                if try store.ban(of: user, in: row.number) != nil { found.append("ban from \(row.id)") }
+                if try store.mute(of: user, in: row.number) != nil { found.append("mute in \(row.id)") }
+                for key in try store.keys(in: row.number, after: MessageID(high: 0, low: 0), limit: 999)
+                where key.sender == user { found.append("key in \(row.id)") }
                 if try !store.spans(of: user, in: row.number).isEmpty { found.append("span of \(row.id)") }
                 if try !store.places(mentioning: user, in: row.number, above: 0, limit: 9).isEmpty {
                     found.append("mention in \(row.id)")
@@ -80,6 +95,7 @@ struct ErasureTests {
             if try !store.reports(by: user, after: 0, limit: 9).isEmpty { found.append("reports by") }
             if try !store.reports(about: user, after: 0, limit: 9).isEmpty { found.append("reports about") }
             if try !store.invitations(of: user, after: 0, limit: 9).isEmpty { found.append("invitations") }
+            if try !store.invitations(by: user, after: nil, limit: 9).isEmpty { found.append("invitations by") }
             if try store.lastSeen(of: user) != nil { found.append("last seen") }
             if try !store.guestbook(of: user, after: 0, limit: 9).isEmpty { found.append("guestbook") }
             if try !store.media(of: user, after: nil, limit: 9).isEmpty { found.append("files") }
@@ -92,7 +108,7 @@ struct ErasureTests {
         let world = try world()
         let number = try world.store.read { try $0.conversation(group)?.rev } ?? 0
         let row = try await world.erase("alice", .anonymize)
-        #expect(row.isOver && row.messageCount == 6 && row.conversationCount == 8, "\(row)")
+        #expect(row.isOver && row.messageCount == 6 && row.conversationCount == 12, "\(row)")
         #expect(row.replacement.text.hasPrefix("deleted-"))
         #expect(try traces(of: "alice", in: world) == [])
         let page = try world.log(of: group, by: "bob")
@@ -106,6 +122,11 @@ struct ErasureTests {
         #expect(try world.log(of: direct, by: "bob").texts == ["direct", "yes"])
         #expect(try world.log(of: room, by: "bob").messages.first?.sender == row.replacement)
         #expect(try world.unread(group, "bob").mentions == 1)
+        #expect(try world.log(of: town.log, by: "bob").messages.map(\.sender) == ["bob", row.replacement])
+        // What was imported without counting mentions nobody afterwards either.
+        let archive = try #require(try world.store.read { try $0.conversation(.group("archive")) })
+        #expect(
+            try world.store.read { try $0.places(mentioning: "bob", in: archive.number, above: 0, limit: 9) } == [])
         #expect(try world.store.read { try $0.conversation(.system(to: "alice", from: "billing"))?.isDeleted } == true)
         #expect(
             try world.store.read { try $0.conversation(.direct(between: "alice", and: "alice"))?.isDeleted } == true)
@@ -294,7 +315,14 @@ struct ErasureTests {
                 #expect(user == "mallory")
             case .invitation(let invitation):
                 name = "invitation"
-                #expect(invitation.user == "alice")
+                #expect(invitation.user == "alice" || invitation.by == "alice")
+            case .ban(let conversation, let ban):
+                name = "ban"
+                #expect(ban.id == "alice" && conversation == .room("attic"))
+            case .mute(let conversation, let mute):
+                name = "mute"
+                #expect(mute == .forever && conversation == .room("cellar"))
+            case .receipt: name = "receipt"
             case .report(let report):
                 name = "report"
                 #expect(report.reporter == "alice")
@@ -304,7 +332,8 @@ struct ErasureTests {
         #expect(
             counts
                 == [
-                    "profile": 1, "membership": 7, "message": 6, "action": 1, "block": 1, "invitation": 1, "report": 1,
+                    "profile": 1, "membership": 7, "message": 6, "action": 2, "block": 1, "invitation": 2, "report": 1,
+                    "ban": 1, "mute": 1,
                 ],
             "\(counts)")
     }

@@ -36,6 +36,17 @@ struct JSONWriterTests {
         #expect(writer.text == #""\u0000\u0001\u0008\t\n\u000b\u000c\r\u001f \"\\/"# + "\u{7F}é\u{2028}😀\"")
     }
 
+    @Test("A line has no line breaks, whatever white space values came with")
+    func line() throws {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("a", try? RawJSON("{\r\n\t\"b\":\n[1,\r2]}"))
+            writer.field("c", "\r\n")
+        }
+        let line = String(decoding: writer.line, as: UTF8.self)
+        #expect(line == "{\"a\":{  \t\"b\": [1, 2]},\"c\":\"\\r\\n\"}")
+    }
+
     @Test("Any string reads back as it was, here and in Foundation")
     func strings() throws {
         var random = SplitMix64(seed: 7)

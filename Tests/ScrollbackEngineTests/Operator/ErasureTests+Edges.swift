@@ -1,0 +1,160 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+import Testing
+
+extension ErasureTests {
+    @Test("Where the past is everybody's to see, the next one with the name sees nothing of it either")
+    func nameAgainWherePastIsSeen() async throws {
+        let world = try World()
+        try world.put(direct, .init(visibility: .everything))
+        try world.send("private", to: direct, by: "alice")
+        try world.send("words", to: direct, by: "bob")
+        try await world.erase("alice", .anonymize)
+        world.clock.advance(by: 1)
+        try world.send("hello", to: direct, by: "alice")
+        #expect(try world.log(of: direct, by: "alice").texts == ["hello"])
+        #expect(try world.log(of: direct, by: "bob").texts == ["private", "words", "hello"])
+    }
+
+    @Test("Who has a block, an invitation or a report alone is known too; whose name nobody has heard is not")
+    func littleKnown() async throws {
+        let world = try world()
+        for user in ["dora", "mallory", "erin"] as [UserID] {
+            #expect(try traces(of: user.text, in: world) != [])
+            try await world.erase(user, .anonymize)
+            #expect(try traces(of: user.text, in: world) == [])
+            let error = await refused { try await world.erase(user, .anonymize) }
+            #expect(error?.code == .unknownUser)
+        }
+        // The name again, in a room alone: no profile is made by that.
+        try await world.erase("alice", .anonymize)
+        world.clock.advance(by: 1)
+        try world.send("I am new", to: room, by: "alice")
+        try await world.erase("alice", .anonymize)
+        #expect(try traces(of: "alice", in: world) == [])
+    }
+
+    @Test("Who was there when they were erased leaves no time at which they went")
+    func lastSeen() async throws {
+        let world = try world()
+        try world.set { $0.people.presence = true }
+        let device = Doors(world).sharing("alice")
+        try await world.erase("alice", .keep)
+        device.session.disconnected()
+        world.clock.advance(by: 6)
+        world.engine.tellWhoLeft()
+        #expect(try world.store.read { try $0.lastSeen(of: "alice") } == nil)
+    }
+
+    @Test("Nobody hears of messages that are gone")
+    func gone() async throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        try world.send("first", to: group, by: "bob")
+        let other = world.submission("hey", mentions: .users(["alice"]))
+        try world.send(other, to: group, by: "bob")
+        try world.react("🎉", to: other.id, in: group, by: Caller(user: "alice"))
+        try world.send("mine", to: group, by: "alice")
+        try world.send("last", to: group, by: "bob")
+        try world.delete(DeleteRange(from: .seq(2), to: .seq(4)), of: group)
+        let rev = try #require(try world.store.read { try $0.conversation(group)?.rev })
+        try await world.erase("alice", .anonymize)
+        #expect(try traces(of: "alice", in: world) == [])
+        #expect(try world.store.read { try $0.conversation(group)?.rev } == rev)
+    }
+
+    @Test("What is remembered of many messages that are gone, and many reactions, goes a hundred at a time")
+    func many() async throws {
+        let world = try World()
+        try world.make(group, members: ["alice", "bob"])
+        for number in 0..<450 { try world.send("\(number)", to: group, by: number % 3 == 0 ? "bob" : "alice") }
+        try world.delete(DeleteRange(from: nil, to: .seq(441)), of: group)
+        try await world.engine.sweep()
+        let last = world.submission("last")
+        try world.send(last, to: group, by: "bob")
+        for number in 0..<250 { try world.react("r\(number)", to: last.id, in: group, by: Caller(user: "alice")) }
+        #expect(try traces(of: "alice", in: world).count(where: { $0.hasPrefix("key") }) == 293)
+        let moved = try world.store.moved
+        try await world.erase("alice", .erase)
+        #expect(try traces(of: "alice", in: world) == [])
+        // Three for the reactions, three for the keys, one for her messages, one for the conversation, and what begins and ends.
+        #expect(try world.store.moved - moved >= 8)
+        let number = try #require(try world.store.read { try $0.conversation(group)?.number })
+        let keys = try world.store.read { try $0.keys(in: number, after: MessageID(high: 0, low: 0), limit: 999) }
+        #expect(keys.count == 440 && keys.count(where: { $0.sender == "bob" }) == 147)
+    }
+
+    @Test("A message that was on its way before they were shut out comes too late, though the name can be used again")
+    func onItsWay() async throws {
+        let program = FakeProgram()
+        let world = try World(webhooks: program)
+        try world.put(room)
+        try world.send("first", to: room, by: "alice")
+        try world.set {
+            $0.manners.webhooks = .init(before: .init(url: "http://hook.invalid/a", secret: "a secret of many bytes"))
+        }
+        let (asked, ask) = AsyncStream<Void>.makeStream()
+        let (answers, answer) = AsyncStream<Void>.makeStream()
+        program.answer { _ in
+            ask.yield()
+            for await _ in answers { break }
+            return WebhookResponse(status: 200, body: Array(#"{"action":"allow"}"#.utf8))
+        }
+        let slowBody = world.engine.shutOuts
+        let late = Task { try await world.sent("late", to: room, by: "alice") }
+        for await _ in asked { break }
+        try await world.erase("alice", .erase)
+        world.clock.advance(by: 1)
+        answer.yield()
+        let error = await refused { _ = try await late.value }
+        #expect(error?.code == .userDeactivated)
+        try world.set { $0.manners.webhooks = .init() }
+        let slow = refusal {
+            let _: SendResult = try world.done { completion in
+                world.engine.send(
+                    world.submission("slow"), to: room, by: Caller(user: "alice"), since: slowBody,
+                    completion: completion)
+            }
+        }
+        #expect(slow?.code == .userDeactivated)
+        try world.send("of somebody else", to: room, by: "alice")
+        #expect(try world.log(of: room, by: "bob").texts == ["", "of somebody else"])
+    }
+
+    @Test("Where the register can't be written it is said, and the job begins all the same")
+    func registerFails() async throws {
+        let register = FailingRegister()
+        let world = try world(erasures: register)
+        let work = Task { await world.engine.carryOutErasures { _ in } }
+        // It has looked once, and found nothing.
+        for _ in 0..<10 { await Task.yield() }
+        register.fails.withLock { $0 = true }
+        let error = await refused { _ = try await world.engine.erase("alice", messages: .erase, by: World.admin) }
+        #expect(error?.code == .storageFull)
+        for _ in 0..<500 where try !traces(of: "alice", in: world).isEmpty {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(try traces(of: "alice", in: world) == [])
+        work.cancel()
+        #expect(register.all().map(\.user) == ["alice"])
+    }
+}
+
+/// A register that fails once when it is told to.
+private final class FailingRegister: ErasureRegister {
+    let fails = Mutex(false)
+    private let register = MemoryErasureRegister()
+
+    func add(_ erasure: RegisteredErasure) throws(ChatError) {
+        let fails = fails.withLock { fails in
+            defer { fails = false }
+            return fails
+        }
+        if fails { throw ChatError(.storageFull, "the disk is full") }
+        register.add(erasure)
+    }
+
+    func all() -> [RegisteredErasure] { register.all() }
+}
