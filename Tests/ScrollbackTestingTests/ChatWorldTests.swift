@@ -73,7 +73,7 @@ struct ChatWorldTests {
         await world.close()
     }
 
-    @Test("A message that is not stored is done once the server has passed it on", .timeLimit(.minutes(1)))
+    @Test("A message that is not stored is done once the server has passed it on", .timeLimit(.minutes(10)))
     func notStored() async throws {
         let world = try ChatWorld()
         let alice = try await world.client("alice")

@@ -463,7 +463,7 @@ struct FilesTests {
         }
     }
 
-    @Test("An uploader that does not heed its cancellation keeps no client from being closed", .timeLimit(.minutes(3)))
+    @Test("An uploader that does not heed its cancellation keeps no client from being closed", .timeLimit(.minutes(10)))
     func stubbornUploader() async throws {
         let (begun, continuation) = AsyncStream.makeStream(of: Void.self)
         try await withGroup(uploader: StubbornUploader(begun: continuation)) { _, alice, _ in

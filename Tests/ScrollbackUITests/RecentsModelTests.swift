@@ -103,7 +103,7 @@ struct RecentsModelTests {
             try await model.loadMore()
         }
         let running = try #require(model).running
-        #expect(running.count == 2)
+        #expect(running.count == 1)
         model = nil
         try #require(released == nil)
         for task in running { await task.value }

@@ -128,6 +128,8 @@ extension Driver {
             case (.done(let conversation), _):
                 core.changes.changed([conversation])
                 await recheck([conversation])
+                // When it was last active, if it still was, only the server knows.
+                if try await core.store.read({ try $0.isListedEmpty(conversation) }) { learn([conversation]) }
             // Nothing of it is kept: whoever waits for it, or shows it, sees that it is out of the outbox.
             case (.sent, .send(let conversation, _)): core.changes.changed([conversation])
             default: break

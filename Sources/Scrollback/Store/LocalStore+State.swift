@@ -60,6 +60,14 @@ extension LocalReader {
         try log(of: id).map { LogPlace(seq: $0.head, epoch: $0.epoch) }
     }
 
+    /// Whether a conversation is in the list without a message to show there.
+    func isListedEmpty(_ id: ConversationID) throws -> Bool {
+        try Bool.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM conversation WHERE id = ? AND isRecent AND lastSeq = 0)"),
+            arguments: [id.description]) ?? false
+    }
+
     /// Conversations whose counts only the server can make right, but for those where an answer is on its way.
     package func uncertainConversations() throws -> [ConversationID] {
         try String.fetchAll(

@@ -55,7 +55,7 @@ private final class EndlessServer: Sendable {
     }
 }
 
-@Suite("Answers of HTTP", .timeLimit(.minutes(3)))
+@Suite("Answers of HTTP", .timeLimit(.minutes(10)))
 struct HTTPTransportTests {
     private func expect(
         _ code: ChatError.Code, _ transport: any HTTPTransport, _ server: EndlessServer

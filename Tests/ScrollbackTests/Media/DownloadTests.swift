@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Files that are fetched from servers that fail, lie or wait: each test says what its server does.
-@Suite("Fetching files", .timeLimit(.minutes(1)))
+@Suite("Fetching files", .timeLimit(.minutes(10)))
 struct DownloadTests {
     /// Gives pieces as a test wants them, and knows nothing else.
     private struct Server: MediaTransport {
