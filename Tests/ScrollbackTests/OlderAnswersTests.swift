@@ -154,6 +154,28 @@ struct OlderAnswersTests {
         #expect(try await entry()?.isMarkedUnread == true)
     }
 
+    @Test("What came and was hidden in one transaction leaves the server to say when the conversation was active")
+    func cameAndWent() async throws {
+        try await apply(head(1, userRev: 5))
+        let said = try #require(head(2, userRev: 5).lastMessage)
+        let outcomes = try await store.write { [group, epoch] in
+            try $0.apply([.live(.message(said)), .live(.hidden(group, epoch, [1...2]))])
+        }
+        #expect(outcomes.last?.needsHead == true)
+    }
+
+    @Test("A window from before its last message was hidden puts no entry back")
+    func olderThanHidden() async throws {
+        try await apply(head(1, userRev: 5))
+        try await store.write { [group, epoch] in _ = try $0.apply([.live(.hidden(group, epoch, [1...1]))]) }
+        var after = head(1, userRev: 6)
+        (after.lastMessage, after.recentTime) = (nil, nil)
+        try await apply(after)
+        #expect(try await entry() == nil)
+        try await apply(head(1, userRev: 5))
+        #expect(try await entry() == nil)
+    }
+
     @Test("Who sees a log anew may have read less of it than before")
     func seenAnew() async throws {
         try await apply(head(10, userRev: 5))

@@ -8,17 +8,17 @@ extension LocalWriter {
     func follow(_ input: LogInput, before: LogState?, _ log: OpenLog, in id: ConversationID) throws {
         if let before, before.epoch != log.state?.epoch { try startEntryOver(id, number: log.number) }
         guard case .head(let head) = input else { return }
-        // A head that was long on its way has an older name, or says who was a member then. What the server has no time for has
-        // no place in the list, unless something of it is here.
+        // A head that was long on its way has an older name, says who was a member then, or knows nothing of what the user hid
+        // since. What the server has no time for has no place in the list, unless something of it is here.
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET name = ?1, avatar = ?2, recentTime = ?3, moved = ?4, isFrozen = ?5, mutedUntil = ?6,
                     roamSeq = ?7, isRecent = isRecent AND ?3 IS NOT NULL
-                WHERE number = ?8 AND moved <= ?4
+                WHERE number = ?8 AND moved <= ?4 AND memberRev <= ?9
                 """
         ).execute(arguments: [
             head.name, head.avatar, head.recentTime.map { Int64(bitPattern: $0.rawValue) }, head.moved, head.isFrozen,
-            head.mute?.stored, head.roamSeq, log.number,
+            head.mute?.stored, head.roamSeq, log.number, head.userRev,
         ])
         // What the other person has read only rises, whichever answer says so.
         if head.peerReadSeq > 0 { try notePeerRead(head.peerReadSeq, in: id) }
@@ -79,8 +79,9 @@ extension LocalWriter {
 
     /// Finds the last message anew.
     ///
+    /// - Parameter hadRow: whether the transaction brought a message, however soon it went again.
     /// - Returns: whether there was one and is none any more: when the conversation was last active is the server's to say.
-    func refreshLast(_ number: Int64) throws -> Bool {
+    func refreshLast(_ number: Int64, hadRow: Bool = false) throws -> Bool {
         let before = try Seq.fetchOne(
             db.cachedStatement(sql: "SELECT lastSeq FROM conversation WHERE number = ?"), arguments: [number])
         guard let last = try Seq.fetchOne(db.cachedStatement(sql: "SELECT \(Self.lastSeq)"), arguments: [number]) else {
@@ -93,7 +94,7 @@ extension LocalWriter {
                 WHERE number = ?1
                 """
         ).execute(arguments: [number, last])
-        return last == 0 && before ?? 0 > 0
+        return last == 0 && (hadRow || before ?? 0 > 0)
     }
 
     /// Whether it has an entry in the list, and where it stands there.

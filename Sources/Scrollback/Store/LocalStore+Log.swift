@@ -116,7 +116,9 @@ extension LocalWriter {
         for (id, log) in open {
             try save(log)
             var needsHead = try finishCounts(of: log, in: id)
-            if !log.touched.isEmpty, try refreshLast(log.number), id.kind.traits.hasRecents { needsHead = true }
+            if !log.touched.isEmpty, try refreshLast(log.number, hadRow: log.hadRow), id.kind.traits.hasRecents {
+                needsHead = true
+            }
             if let last = outcomes.lastIndex(where: { $0.conversation == id }), needsHead {
                 outcomes[last].needsHead = true
             }
@@ -135,6 +137,8 @@ extension LocalWriter {
         var saved: LogState?
         /// The places whose rows came, went or changed.
         var touched = SeqRangeSet()
+        /// Whether a row came, however soon it went again.
+        var hadRow = false
         /// The counts, once something concerned them.
         var read: ReadState?
 
@@ -151,6 +155,7 @@ extension LocalWriter {
             if edit.erasesEverything { touched.insert(1...SearchKey.lastSeq) }
             for range in edit.erased { touched.insert(range) }
             for message in edit.upserts { touched.insert(message.seq...message.seq) }
+            if !edit.upserts.isEmpty { hadRow = true }
         }
     }
 
