@@ -65,9 +65,8 @@ extension Date {
         return years.contains(time) ? time : nil
     }
 
-    /// From when the Gregorian calendar is used to the end of the year 9999, in milliseconds since 1970: an offset or a
-    /// fraction must not lead beyond what can be written.
-    private static let years: ClosedRange<Int64> = -12_219_292_800_000...253_402_300_799_999
+    /// The years 1 to 9999, in milliseconds since 1970: an offset or a fraction must not lead beyond what can be written.
+    private static let years: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
     private static func daysIn(_ month: Int64, of year: Int64) -> Int64 {
         let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
