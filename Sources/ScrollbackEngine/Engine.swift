@@ -100,6 +100,20 @@ package final class Engine: Sendable {
         deliveries.begin()
     }
 
+    /// How many elements a page of a list may have.
+    func checkLimit(_ limit: Int) throws(ChatError) {
+        guard (1...limits.pageSize).contains(limit) else {
+            throw .invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+        }
+    }
+
+    /// How many people may be asked about at once.
+    func checkCount(of users: [UserID]) throws(ChatError) {
+        guard (1...limits.pageSize).contains(users.count) else {
+            throw .invalidParameter("users", "must have 1...\(limits.pageSize) elements", limit: limits.pageSize)
+        }
+    }
+
     func access(to id: ConversationID, for caller: Caller, in store: any StoreReader) throws -> Access {
         try Access(
             to: id, for: caller, in: store, permissions: permissions, generation: self.store.generation, now: clock())

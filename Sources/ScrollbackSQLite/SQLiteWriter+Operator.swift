@@ -14,34 +14,29 @@ extension SQLiteWriter {
 
     func put(_ report: inout ReportRow) throws {
         let row = report
-        var number = row.number
-        try connection.run(
-            number == 0 ? .insertReport : .updateReport,
-            bind: {
-                $0.add(row)
-                if row.number != 0 { $0.add(row.number) }
-            },
-            row: { columns in
-                number = columns.integer()
-                return true
-            })
-        report.number = number
+        try put(&report.number, insert: .insertReport, update: .updateReport) { $0.add(row) }
     }
 
     func put(_ erasure: inout ErasureRow) throws {
         let row = erasure
-        var number = row.number
+        try put(&erasure.number, insert: .insertErasure, update: .updateErasure) { $0.add(row) }
+    }
+
+    /// Writes a row that is given its number here: a new one where it is 0.
+    private func put(
+        _ number: inout Int64, insert: Query, update: Query, bind: (inout Parameters) -> Void
+    ) throws {
+        let given = number
         try connection.run(
-            number == 0 ? .insertErasure : .updateErasure,
+            given == 0 ? insert : update,
             bind: {
-                $0.add(row)
-                if row.number != 0 { $0.add(row.number) }
+                bind(&$0)
+                if given != 0 { $0.add(given) }
             },
             row: { columns in
                 number = columns.integer()
                 return true
             })
-        erasure.number = number
     }
 
     func sign(_ user: UserID, guestbookOf conversation: Int64) throws {

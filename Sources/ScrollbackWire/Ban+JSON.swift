@@ -1,7 +1,9 @@
 import Foundation
 package import ScrollbackModel
 
-extension Ban {
+extension Ban: ListElement {
+    package static let listName = "bans"
+
     package func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.field("user", id)
@@ -29,37 +31,6 @@ extension Ban {
         self.init(
             id: try fields.user.required("user"), until: until, reason: reason, by: try fields.by.required("by"),
             at: try fields.at.required("at"))
-    }
-}
-
-/// A page of bans, by the names of who is banned.
-package struct BanPage: Sendable {
-    package var bans: [Ban]
-    /// Where the next page begins; absent where there is none.
-    package var cursor: UserID?
-
-    package init(bans: [Ban], cursor: UserID?) {
-        self.bans = bans
-        self.cursor = cursor
-    }
-
-    package func writeMembers(to writer: inout JSONWriter) {
-        writer.key("bans")
-        writer.array(bans) { $1.write(to: &$0) }
-        writer.field("cursor", cursor)
-    }
-
-    package init(from reader: inout JSONReader) throws(ChatError) {
-        var bans: [Ban]?
-        var cursor: UserID?
-        try reader.object { (name, value) throws(ChatError) in
-            switch name {
-            case "bans": bans = try value.list("bans", limit: 100) { (ban) throws(ChatError) in try Ban(from: &ban) }
-            case "cursor": cursor = try value.null() ? nil : value.user("cursor")
-            default: try value.skip()
-            }
-        }
-        self.init(bans: try bans.required("bans"), cursor: cursor)
     }
 }
 

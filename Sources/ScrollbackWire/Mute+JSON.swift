@@ -15,13 +15,3 @@ extension Mute {
         self = text == "forever" ? .forever : .until(try .init(iso8601: text, parameter: "mutedUntil"))
     }
 }
-
-extension Member {
-    package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("user", id)
-            writer.field("role", role.rawValue)
-            mute?.writeMember(to: &writer)
-        }
-    }
-}

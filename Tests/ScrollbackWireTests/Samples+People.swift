@@ -41,18 +41,18 @@ extension Golden {
         request("presence-on", .people(.presence(["alice", "bob"], isOn: true))),
         result(
             "members",
-            MemberList(
-                members: [
+            ListPage(
+                [
                     Member(id: "alice", role: .owner),
                     Member(id: "bob", role: .member, mute: .until(Date(timeIntervalSince1970: 1_795_255_260.5))),
-                ], cursor: "bob"), { $1.writeMembers(to: &$0) },
-            { (r) throws(ChatError) in try MemberList(from: &r) }),
+                ], after: "bob"), { $1.writeMembers(to: &$0) },
+            { (r) throws(ChatError) in try ListPage<Member>(from: &r) }),
         result(
-            "readers", ReaderList(readers: [MessageReader(id: "bob", readSeq: 12)], cursor: "bob"),
-            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ReaderList(from: &r) }),
+            "readers", ListPage([MessageReader(id: "bob", readSeq: 12)], after: "bob"),
+            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ListPage<MessageReader>(from: &r) }),
         result(
-            "invitations", InvitationList(invitations: [Sample.invitation, Sample.bareInvitation], cursor: "1z"),
-            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try InvitationList(from: &r) }),
+            "invitations", ListPage([Sample.invitation, Sample.bareInvitation], cursor: "1z"),
+            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ListPage<Invitation>(from: &r) }),
         result(
             "presence", PresenceList(Sample.presence), { $1.writeMembers(to: &$0) },
             { (r) throws(ChatError) in try PresenceList(from: &r) }),

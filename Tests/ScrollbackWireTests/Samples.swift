@@ -322,13 +322,12 @@ struct Golden: CustomStringConvertible, Sendable {
                 position: .init(seq: 12, n: 11, epoch: Sample.epoch), content: RawJSON(known: #"{"text":"a ****"}"#)),
             { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try SendResult(from: &r) }),
         result(
-            "blocks", BlockedUsers(users: ["mallory", "مرحبا😀"], cursor: "مرحبا😀"), { $1.writeMembers(to: &$0) },
-            { (r) throws(ChatError) in try BlockedUsers(from: &r) }),
+            "blocks", ListPage<UserID>(["mallory", "مرحبا😀"], after: "مرحبا😀"), { $1.writeMembers(to: &$0) },
+            { (r) throws(ChatError) in try ListPage<UserID>(from: &r) }),
         result(
             "bans",
-            BanPage(
-                bans: [Sample.ban, Ban(id: "zed", by: "alice", at: Sample.ban.at)], cursor: "zed"),
-            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try BanPage(from: &r) }),
+            ListPage([Sample.ban, Ban(id: "zed", by: "alice", at: Sample.ban.at)], after: "zed"),
+            { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try ListPage<Ban>(from: &r) }),
         result(
             "history", Sample.page, { $1.writeMembers(to: &$0) }, { (r) throws(ChatError) in try LogPage(from: &r) }),
         result(

@@ -23,15 +23,8 @@ extension ChatClient {
     ///
     /// - Throws: `unreachable` or `timeout` when the server can't be asked.
     public func blockedUsers() async throws(ChatError) -> [UserID] {
-        var users: [UserID] = []
-        var after: UserID?
-        repeat {
-            let body = try await core.request(.blocks(after: after, limit: Limits.standard.pageSize))
-            var reader = try JSONReader(body)
-            let page = try BlockedUsers(from: &reader)
-            users += page.users
-            after = page.cursor
-        } while after != nil
-        return users
+        try await core.all { page throws(ChatError) in
+            .blocks(after: try page?.after(), limit: Limits.standard.pageSize)
+        }
     }
 }

@@ -33,16 +33,9 @@ extension Conversation {
     ///
     /// - Throws: `forbidden`; `unreachable` or `timeout` when the server can't be asked.
     public func bans() async throws(ChatError) -> [Ban] {
-        var bans: [Ban] = []
-        var after: UserID?
-        repeat {
-            let body = try await core.request(.bans(id, after: after, limit: Limits.standard.pageSize))
-            var reader = try JSONReader(body)
-            let page = try BanPage(from: &reader)
-            bans += page.bans
-            after = page.cursor
-        } while after != nil
-        return bans
+        try await core.all { page throws(ChatError) in
+            .bans(id, after: try page?.after(), limit: Limits.standard.pageSize)
+        }
     }
 
     /// Tells the server's operator of a message, as it is now: neither an edit nor a recall hides it from them.

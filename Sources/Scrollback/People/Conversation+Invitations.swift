@@ -60,18 +60,24 @@ extension ChatClient {
 }
 
 extension ClientCore {
-    /// All of them, page by page.
     fileprivate func invitations(to id: ConversationID?) async throws(ChatError) -> [Invitation] {
-        var invitations: [Invitation] = []
-        var cursor: String?
+        try await all { .people(.invitations(id, cursor: $0?.cursor, limit: Limits.standard.pageSize)) }
+    }
+
+    /// All elements of a list.
+    ///
+    /// - Parameter request: asks for the page after this one, or (nil) for the first.
+    func all<Element: ListElement>(
+        _ request: (_ page: ListPage<Element>?) throws(ChatError) -> ClientRequest
+    ) async throws(ChatError) -> [Element] {
+        var elements: [Element] = []
+        var page: ListPage<Element>?
         repeat {
-            let body = try await request(
-                .people(.invitations(id, cursor: cursor, limit: Limits.standard.pageSize)))
-            var reader = try JSONReader(body)
-            let page = try InvitationList(from: &reader)
-            invitations += page.invitations
-            cursor = page.cursor
-        } while cursor != nil
-        return invitations
+            var reader = try JSONReader(try await self.request(try request(page)))
+            let next = try ListPage<Element>(from: &reader)
+            elements += next.elements
+            page = next
+        } while page?.cursor != nil
+        return elements
     }
 }

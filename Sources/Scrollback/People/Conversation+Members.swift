@@ -26,9 +26,10 @@ extension Conversation {
         try Self.check(limit)
         let body = try await core.request(.people(.members(list, after: user, limit: limit)))
         var reader = try JSONReader(body)
-        let page = try MemberList(from: &reader)
+        let page = try ListPage<Member>(from: &reader)
         return MemberPage(
-            members: page.members, people: try await core.people(Set(page.members.map(\.id))), next: page.cursor)
+            members: page.elements, people: try await core.people(Set(page.elements.map(\.id))),
+            next: try page.after())
     }
 
     /// Puts somebody in, which takes a moderator.

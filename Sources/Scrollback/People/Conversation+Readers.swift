@@ -29,8 +29,9 @@ extension Conversation {
         try Self.check(limit)
         let body = try await core.request(.people(.readers(self.id, id, after: user, limit: limit)))
         var reader = try JSONReader(body)
-        let page = try ReaderList(from: &reader)
+        let page = try ListPage<MessageReader>(from: &reader)
         return ReaderPage(
-            readers: page.readers, people: try await core.people(Set(page.readers.map(\.id))), next: page.cursor)
+            readers: page.elements, people: try await core.people(Set(page.elements.map(\.id))),
+            next: try page.after())
     }
 }

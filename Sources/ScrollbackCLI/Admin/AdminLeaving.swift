@@ -76,7 +76,7 @@ struct AdminErase: AsyncParsableCommand {
         try await reporting {
             guard yes else {
                 throw ChatError.invalidParameter(
-                    "yes",
+                    "--yes",
                     "is missing: this would erase \(user), with messages=\(messages.rawValue), and can't be undone")
             }
             let api = try connection.adminAPI()

@@ -75,9 +75,9 @@ struct Members: AsyncParsableCommand {
         repeat {
             let cursor = after.map { "&cursor=\(ServerAPI.escape($0))" } ?? ""
             let page = try await api.object("GET", ServerAPI.path(conversation.id, "/members?limit=100\(cursor)")) {
-                (reader) throws(ChatError) in try MemberList(from: &reader)
+                (reader) throws(ChatError) in try ListPage<Member>(from: &reader)
             }
-            for member in page.members {
+            for member in page.elements {
                 if connection.json {
                     var writer = JSONWriter()
                     member.write(to: &writer)
@@ -122,9 +122,9 @@ struct Receipts: AsyncParsableCommand {
                 let cursor = after.map { "&cursor=\(ServerAPI.escape($0))" } ?? ""
                 let path = ServerAPI.path(conversation.id, "/messages/\(id)/readers?limit=100\(cursor)")
                 let page = try await api.object("GET", path) { (reader) throws(ChatError) in
-                    try ReaderList(from: &reader)
+                    try ListPage<MessageReader>(from: &reader)
                 }
-                for reader in page.readers {
+                for reader in page.elements {
                     if connection.json {
                         Output.json { writer in
                             writer.field("user", reader.id)

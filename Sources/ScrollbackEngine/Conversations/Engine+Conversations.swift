@@ -91,9 +91,7 @@ extension Engine {
 
     /// Who is a member now, by name: at most 100 after `after`.
     package func members(of id: ConversationID, after: UserID?, limit: Int, by caller: Caller) throws -> [Member] {
-        guard (1...limits.pageSize).contains(limit) else {
-            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
-        }
+        try checkLimit(limit)
         let id = id.absolute(for: caller.user)
         return try store.read { store in
             let access = try access(to: id, for: caller, in: store)
@@ -138,9 +136,9 @@ extension Engine {
     /// As ``members(of:after:limit:by:)``, with where the next page begins.
     package func memberList(
         of id: ConversationID, after: UserID?, limit: Int, by caller: Caller
-    ) throws -> MemberList {
+    ) throws -> ListPage<Member> {
         let members = try members(of: id, after: after, limit: limit, by: caller)
-        return MemberList(members: members, cursor: members.count == limit ? members.last?.id : nil)
+        return ListPage(members, after: members.count == limit ? members.last?.id : nil)
     }
 
     /// A conversation's head and the caller's state in it.
@@ -155,9 +153,7 @@ extension Engine {
     package func channels(
         of community: Identifier, after: Identifier?, limit: Int, by caller: Caller
     ) throws -> (heads: [ConversationHead], next: Identifier?) {
-        guard (1...limits.pageSize).contains(limit) else {
-            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
-        }
+        try checkLimit(limit)
         return try store.read { store in
             _ = try access(to: .community(community), for: caller, in: store)
             let rows = try store.channels(of: community, after: after, limit: limit + 1)

@@ -149,9 +149,7 @@ extension Engine {
     package func actions(
         on id: MessageID?, in conversation: ConversationID, after: Timetoken?, limit: Int, by caller: Caller
     ) throws -> (actions: [MessageAction], next: Timetoken?) {
-        guard (1...limits.pageSize).contains(limit) else {
-            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
-        }
+        try checkLimit(limit)
         try checkHistory(by: caller)
         let name = conversation.log.absolute(for: caller.user)
         return try store.read { store in

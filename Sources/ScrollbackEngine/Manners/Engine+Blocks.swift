@@ -32,13 +32,10 @@ extension Engine {
     package static let mostBlocked = 1000
 
     /// Whom the caller has blocked, by name: at most `limit` after `after`.
-    package func blocked(by caller: Caller, after: UserID?, limit: Int) throws -> BlockedUsers {
-        guard (1...limits.pageSize).contains(limit) else {
-            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
-        }
+    package func blocked(by caller: Caller, after: UserID?, limit: Int) throws -> ListPage<UserID> {
+        try checkLimit(limit)
         let users = try store.read { try $0.blocked(by: caller.user, after: after, limit: limit + 1) }
-        return BlockedUsers(
-            users: Array(users.prefix(limit)), cursor: users.count > limit ? users[limit - 1] : nil)
+        return ListPage(Array(users.prefix(limit)), after: users.count > limit ? users[limit - 1] : nil)
     }
 }
 

@@ -57,7 +57,7 @@ extension Engine {
     /// Who may not be in a conversation, or (nil) on the server, by name; bans that ended are left out.
     package func bans(
         of conversation: ConversationID? = nil, after: UserID?, limit: Int, by caller: Caller
-    ) throws -> BanPage {
+    ) throws -> ListPage<Ban> {
         try checkLimit(limit)
         let now = clock()
         let id = conversation?.absolute(for: caller.user)
@@ -74,14 +74,7 @@ extension Engine {
             }
             let rows = try store.bans(in: number, after: after, limit: limit + 1)
             let bans = rows.prefix(limit).map(\.ban).filter { $0.holds(at: now) }
-            return BanPage(bans: bans, cursor: rows.count > limit ? rows[limit - 1].ban.id : nil)
-        }
-    }
-
-    /// How many elements a page of a list may have.
-    func checkLimit(_ limit: Int) throws(ChatError) {
-        guard (1...limits.pageSize).contains(limit) else {
-            throw .invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
+            return ListPage(bans, after: rows.count > limit ? rows[limit - 1].ban.id : nil)
         }
     }
 

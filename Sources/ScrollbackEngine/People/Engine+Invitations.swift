@@ -33,10 +33,8 @@ extension Engine {
     /// those that have ended.
     package func invitations(
         to id: ConversationID?, cursor: String?, limit: Int, by caller: Caller
-    ) throws -> InvitationList {
-        guard (1...limits.pageSize).contains(limit) else {
-            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
-        }
+    ) throws -> ListPage<Invitation> {
+        try checkLimit(limit)
         guard let id else { return try ownInvitations(cursor: cursor, limit: limit, by: caller) }
         let after = try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") }
         let now = clock()
@@ -45,13 +43,13 @@ extension Engine {
             try permissions.checkMayInvite(to: access.conversation.id, as: access.role, by: caller)
             guard access.conversation.takesInvitations else { throw ChatError.publicChannel(access.conversation.id) }
             let rows = try store.invitations(to: access.conversation.number, after: after, limit: limit)
-            return InvitationList(
-                invitations: rows.filter { $0.holds(at: now) }.map { $0.invitation(to: access.conversation) },
-                cursor: rows.count == limit ? rows.last?.user.text : nil)
+            return ListPage(
+                rows.filter { $0.holds(at: now) }.map { $0.invitation(to: access.conversation) },
+                after: rows.count == limit ? rows.last?.user : nil)
         }
     }
 
-    private func ownInvitations(cursor: String?, limit: Int, by caller: Caller) throws -> InvitationList {
+    private func ownInvitations(cursor: String?, limit: Int, by caller: Caller) throws -> ListPage<Invitation> {
         let after = try cursor.map { (text) throws(ChatError) in
             guard let number = Int64(text, radix: 36), number >= 0 else {
                 throw ChatError.invalidParameter("cursor", "must be one that the list gave, as it was")
@@ -67,9 +65,8 @@ extension Engine {
                         ? nil : row.invitation(to: conversation)
                 }
             }
-            return InvitationList(
-                invitations: invitations,
-                cursor: rows.count == limit ? rows.last.map { String($0.conversation, radix: 36) } : nil)
+            return ListPage(
+                invitations, cursor: rows.count == limit ? rows.last.map { String($0.conversation, radix: 36) } : nil)
         }
     }
 }

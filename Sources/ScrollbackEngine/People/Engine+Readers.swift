@@ -10,10 +10,8 @@ extension Engine {
     /// - Throws: `feature-off`; `invalid-parameter` for a room; `unknown-message`.
     package func readers(
         of id: MessageID, in conversation: ConversationID, after: UserID?, limit: Int, by caller: Caller
-    ) throws -> ReaderList {
-        guard (1...limits.pageSize).contains(limit) else {
-            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
-        }
+    ) throws -> ListPage<MessageReader> {
+        try checkLimit(limit)
         try settings.people.checkReadReceipts()
         let name = conversation.log.absolute(for: caller.user)
         guard name.kind.traits.hasRecents else {
@@ -37,7 +35,7 @@ extension Engine {
             }
             let looked = found.count == limit ? found.last?.id : rows.last?.user
             let isLast = rows.count < Self.rowsOfReaders && looked == rows.last?.user
-            return ReaderList(readers: found, cursor: isLast ? nil : looked)
+            return ListPage(found, after: isLast ? nil : looked)
         }
     }
 
@@ -47,14 +45,13 @@ extension Engine {
     /// Of a direct conversation the one other person, as far as they may be known to have read.
     private func reader(
         of message: MessageRow, _ access: Access, after: UserID?, _ store: any StoreReader
-    ) throws -> ReaderList {
+    ) throws -> ListPage<MessageReader> {
         let row = access.conversation
         guard let reader = row.otherPerson(than: message.sender), after.map({ $0 < reader }) ?? true else {
-            return ReaderList(readers: [], cursor: nil)
+            return ListPage([], cursor: nil)
         }
         let seq = try store.receipt(of: reader, in: row.number)
-        return ReaderList(
-            readers: seq >= message.seq ? [MessageReader(id: reader, readSeq: seq)] : [], cursor: nil)
+        return ListPage(seq >= message.seq ? [MessageReader(id: reader, readSeq: seq)] : [], cursor: nil)
     }
 
     /// Whether somebody who has read past a message is a member now, and could see it.

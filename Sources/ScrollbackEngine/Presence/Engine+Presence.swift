@@ -9,10 +9,7 @@ extension Engine {
     /// - Throws: `feature-off`; `invalid-parameter` for none or more than a page of people.
     package func presence(of users: [UserID], by caller: Caller) throws -> PresenceList {
         try settings.people.checkPresence()
-        guard (1...limits.pageSize).contains(users.count) else {
-            throw ChatError.invalidParameter(
-                "users", "must have 1...\(limits.pageSize) elements", limit: limits.pageSize)
-        }
+        try checkCount(of: users)
         return try store.read { store in
             var seen: Set<UserID> = []
             return PresenceList(

@@ -31,9 +31,7 @@ extension Engine {
     package func recents(
         _ filter: ListFilter = .init(), limit: Int, cursor: String? = nil, by caller: Caller
     ) throws -> (heads: [ConversationHead], next: String?) {
-        guard (1...limits.pageSize).contains(limit) else {
-            throw ChatError.invalidParameter("limit", "must be in 1...\(limits.pageSize)", limit: limits.pageSize)
-        }
+        try checkLimit(limit)
         let bound = try cursor.map { try RecentsPlace($0) }
         return try store.read { store in
             var heads: [ConversationHead] = []

@@ -16,10 +16,7 @@ package struct ProfileChange: Hashable, Sendable {
 extension Engine {
     /// Profiles of the users that have one, at most 100 at once; the others are left out.
     package func users(_ ids: [UserID]) throws -> [UserProfile] {
-        guard (1...limits.pageSize).contains(ids.count) else {
-            throw ChatError.invalidParameter(
-                "users", "must have 1...\(limits.pageSize) elements", limit: limits.pageSize)
-        }
+        try checkCount(of: ids)
         return try store.read { store in
             var seen: Set<UserID> = []
             return try ids.filter { seen.insert($0).inserted }.compactMap { try store.user($0) }

@@ -154,26 +154,6 @@ struct RequestScope: Sendable {
     private static func decode(_ text: some StringProtocol, _ plusIsSpace: Bool) -> String? {
         (plusIsSpace ? text.replacingOccurrences(of: "+", with: " ") : String(text)).removingPercentEncoding
     }
-
-    /// `limit` and `cursor` of a list, and parameters of its own; each at most once.
-    func window(
-        _ request: Request, also names: [String] = []
-    ) throws(ChatError) -> (limit: Int, cursor: String?, also: [String: String]) {
-        let values = try query(request)
-        func one(_ name: String) throws(ChatError) -> String? {
-            guard let given = values[name] else { return nil }
-            guard given.count == 1 else { throw .invalidParameter(name, "must be given once") }
-            return given[0]
-        }
-        var limit = 20
-        if let text = try one("limit") {
-            guard let number = Int(text) else { throw .invalidParameter("limit", "must be a whole number") }
-            limit = number
-        }
-        var also: [String: String] = [:]
-        for name in names { also[name] = try one(name) }
-        return (limit, try one("cursor"), also)
-    }
 }
 
 /// An answer in JSON.

@@ -31,10 +31,10 @@ extension Route {
         _ conversation: ConversationID?, _ scope: RequestScope, _ request: Request
     ) async throws(ChatError) -> Response {
         let caller = try await scope.caller(request)
-        let (limit, cursor, _) = try scope.window(request)
-        let after = try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") }
+        let list = try scope.list(request)
+        let after = try list.after()
         let page = try await scope.read {
-            try $0.bans(of: conversation, after: after, limit: limit, by: caller)
+            try $0.bans(of: conversation, after: after, limit: list.limit, by: caller)
         }
         return respond { page.writeMembers(to: &$0) }
     }
@@ -104,7 +104,7 @@ extension Route {
         },
         Route(.get, "/v1/reports") { scope, request, _ throws(ChatError) in
             let caller = try await scope.admin(request)
-            let list = try ListParameters(scope, request, ["state"])
+            let list = try scope.list(request, also: ["state"])
             let state = list["state"]
             guard state == nil || state == "open" || state == "closed" else {
                 throw .invalidParameter("state", "must be open or closed")

@@ -8,9 +8,9 @@ extension Route {
     static let blocks: [Route] = [
         Route(.get, "/v1/blocks") { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
-            let (limit, cursor, _) = try scope.window(request)
-            let after = try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") }
-            let page = try await scope.read { try $0.blocked(by: caller, after: after, limit: limit) }
+            let list = try scope.list(request)
+            let after = try list.after()
+            let page = try await scope.read { try $0.blocked(by: caller, after: after, limit: list.limit) }
             return respond { page.writeMembers(to: &$0) }
         },
         Route(.put, "/v1/blocks/{user}") { scope, request, context throws(ChatError) in

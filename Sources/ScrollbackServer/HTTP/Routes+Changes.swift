@@ -167,10 +167,10 @@ extension Route {
     ) async throws(ChatError) -> Response {
         let caller = try await scope.caller(request)
         let conversation = try scope.conversation(context)
-        let (limit, cursor, _) = try scope.window(request)
-        let after = try cursor.map { (text) throws(ChatError) in try Timetoken(text, parameter: "cursor") }
+        let list = try scope.list(request)
+        let after = try list.cursor.map { (text) throws(ChatError) in try Timetoken(text, parameter: "cursor") }
         let (actions, next) = try await scope.read {
-            try $0.actions(on: id, in: conversation, after: after, limit: limit, by: caller)
+            try $0.actions(on: id, in: conversation, after: after, limit: list.limit, by: caller)
         }
         return respond { [MessageAction].write(actions, next: next, to: &$0) }
     }

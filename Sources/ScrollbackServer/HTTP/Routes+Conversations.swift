@@ -8,19 +8,19 @@ extension Route {
     static let conversations: [Route] = [
         Route(.get, "/v1/conversations") { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
-            let (limit, cursor, parameters) = try scope.window(request, also: ["kind", "muted", "unread", "include"])
+            let list = try scope.list(request, also: ["kind", "muted", "unread", "include"])
             var filter = ListFilter()
-            filter.kind = try parameters["kind"].map { (name) throws(ChatError) in try choice(name, "kind") }
-            filter.isMuted = try parameters["muted"].map { (text) throws(ChatError) in try flag(text, "muted") }
+            filter.kind = try list["kind"].map { (name) throws(ChatError) in try choice(name, "kind") }
+            filter.isMuted = try list["muted"].map { (text) throws(ChatError) in try flag(text, "muted") }
             filter.isUnread =
-                try parameters["unread"].map { (text) throws(ChatError) in try flag(text, "unread") } ?? false
-            if let include = parameters["include"], include != "totals" {
+                try list["unread"].map { (text) throws(ChatError) in try flag(text, "unread") } ?? false
+            if let include = list["include"], include != "totals" {
                 throw .invalidParameter("include", "must be totals")
             }
             let wanted = filter
-            let wantsTotals = parameters["include"] != nil
+            let wantsTotals = list["include"] != nil
             let (heads, next) = try await scope.read {
-                try $0.recents(wanted, limit: limit, cursor: cursor, by: caller)
+                try $0.recents(wanted, limit: list.limit, cursor: list.cursor, by: caller)
             }
             let totals = try await wantsTotals ? scope.read { try $0.totals(by: caller) } : nil
             return respond { writer in
@@ -35,11 +35,11 @@ extension Route {
         },
         Route(.get, "/v1/communities/{target}/channels") { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
-            let (limit, cursor, _) = try scope.window(request)
+            let list = try scope.list(request)
             let community = try Identifier(try scope.segment("target", context), parameter: "target")
-            let after = try cursor.map { (text) throws(ChatError) in try Identifier(text, parameter: "cursor") }
+            let after = try list.cursor.map { (text) throws(ChatError) in try Identifier(text, parameter: "cursor") }
             let (heads, next) = try await scope.read {
-                try $0.channels(of: community, after: after, limit: limit, by: caller)
+                try $0.channels(of: community, after: after, limit: list.limit, by: caller)
             }
             return list(heads, "channels", next?.text)
         },
@@ -100,9 +100,9 @@ extension Route {
         Route(.get, "/v1/conversations/{conversation}/members") { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
-            let (limit, cursor, _) = try scope.window(request)
-            let after = try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") }
-            let page = try await scope.read { try $0.memberList(of: id, after: after, limit: limit, by: caller) }
+            let list = try scope.list(request)
+            let after = try list.after()
+            let page = try await scope.read { try $0.memberList(of: id, after: after, limit: list.limit, by: caller) }
             return respond { page.writeMembers(to: &$0) }
         },
         Route(.put, "/v1/conversations/{conversation}/members/{user}") { scope, request, context throws(ChatError) in

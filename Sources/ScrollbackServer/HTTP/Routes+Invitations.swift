@@ -8,15 +8,19 @@ extension Route {
     static let invitations: [Route] = [
         Route(.get, "/v1/invitations") { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
-            let (limit, cursor, _) = try scope.window(request)
-            let page = try await scope.read { try $0.invitations(to: nil, cursor: cursor, limit: limit, by: caller) }
+            let list = try scope.list(request)
+            let page = try await scope.read {
+                try $0.invitations(to: nil, cursor: list.cursor, limit: list.limit, by: caller)
+            }
             return respond { page.writeMembers(to: &$0) }
         },
         Route(.get, "/v1/conversations/{conversation}/invitations") { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
-            let (limit, cursor, _) = try scope.window(request)
-            let page = try await scope.read { try $0.invitations(to: id, cursor: cursor, limit: limit, by: caller) }
+            let list = try scope.list(request)
+            let page = try await scope.read {
+                try $0.invitations(to: id, cursor: list.cursor, limit: list.limit, by: caller)
+            }
             return respond { page.writeMembers(to: &$0) }
         },
         Route(.put, "/v1/conversations/{conversation}/invitations/{user}") {

@@ -9,7 +9,7 @@ extension Route {
     static let lists: [Route] = [
         Route(.get, "/v1/admin/users") { scope, request, _ throws(ChatError) in
             let caller = try await scope.admin(request)
-            let list = try ListParameters(scope, request, ["prefix", "state"])
+            let list = try scope.list(request, also: ["prefix", "state"])
             let state = try list["state"].map { (name) throws(ChatError) in
                 guard let state = UserState.allCases.first(where: { $0.name == name }) else {
                     throw .invalidParameter(
@@ -17,7 +17,7 @@ extension Route {
                 }
                 return state
             }
-            let after = try list.cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") }
+            let after = try list.after()
             let (users, next) = try await scope.read {
                 try $0.users(prefix: list["prefix"] ?? "", state: state, after: after, limit: list.limit, by: caller)
             }
@@ -29,7 +29,7 @@ extension Route {
         },
         Route(.get, "/v1/admin/conversations") { scope, request, _ throws(ChatError) in
             let caller = try await scope.admin(request)
-            let list = try ListParameters(scope, request, ["kind", "prefix", "user"])
+            let list = try scope.list(request, also: ["kind", "prefix", "user"])
             let (conversations, next) = try await conversations(list, scope, by: caller)
             return respond { writer in
                 writer.key("conversations")
@@ -39,7 +39,7 @@ extension Route {
         },
         Route(.get, "/v1/admin/connections") { scope, request, _ throws(ChatError) in
             let caller = try await scope.admin(request)
-            let list = try ListParameters(scope, request, ["user"])
+            let list = try scope.list(request, also: ["user"])
             let user = try list["user"].map { (name) throws(ChatError) in try UserID(name) }
             let after = try list.cursor.map { (text) throws(ChatError) in try ConnectionCursor(text) }
             let (connections, next) = try await scope.read {
@@ -67,7 +67,7 @@ extension Route {
     ]
 
     private static func conversations(
-        _ list: ListParameters, _ scope: RequestScope, by caller: Caller
+        _ list: ListQuery, _ scope: RequestScope, by caller: Caller
     ) async throws(ChatError) -> (conversations: [ConversationEntry], next: String?) {
         let kind = try list["kind"].map { (name) throws(ChatError) in
             guard let kind = ConversationKind(rawValue: name) else {
@@ -166,27 +166,6 @@ extension Route {
             return try await scope.export(user)
         },
     ]
-}
-
-/// `limit`, `cursor` and others of a list, each at most once.
-struct ListParameters: Sendable {
-    let limit: Int
-    let cursor: String?
-    private let values: [String: String]
-
-    init(_ scope: RequestScope, _ request: Request, _ names: [String]) throws(ChatError) {
-        (limit, cursor, _) = try scope.window(request)
-        var values: [String: String] = [:]
-        let query = try scope.query(request)
-        for name in names {
-            guard let given = query[name] else { continue }
-            guard given.count == 1 else { throw .invalidParameter(name, "must be given once") }
-            values[name] = given[0]
-        }
-        self.values = values
-    }
-
-    subscript(_ name: String) -> String? { values[name] }
 }
 
 /// The last connection of a page: names with their slashes escaped, so that one lies between the two.

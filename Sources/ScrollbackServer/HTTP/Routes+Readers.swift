@@ -11,10 +11,10 @@ extension Route {
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             let message = try MessageID(try scope.segment("id", context))
-            let (limit, cursor, _) = try scope.window(request)
-            let after = try cursor.map { (text) throws(ChatError) in try UserID(text, parameter: "cursor") }
+            let list = try scope.list(request)
+            let after = try list.after()
             let page = try await scope.read {
-                try $0.readers(of: message, in: id, after: after, limit: limit, by: caller)
+                try $0.readers(of: message, in: id, after: after, limit: list.limit, by: caller)
             }
             return respond { page.writeMembers(to: &$0) }
         }

@@ -1,6 +1,8 @@
 package import ScrollbackModel
 
-extension Invitation {
+extension Invitation: ListElement {
+    package static let listName = "invitations"
+
     package func write(to writer: inout JSONWriter) {
         writer.object { writeMembers(to: &$0) }
     }
@@ -55,39 +57,5 @@ struct InvitationFields {
             expiresAt: try expiresAt.map { (text) throws(ChatError) in
                 try .init(iso8601: text, parameter: "expiresAt")
             }, name: name, avatar: avatar)
-    }
-}
-
-/// A page of invitations: to a conversation, by the names of who is invited, or of one person.
-package struct InvitationList: Sendable {
-    package var invitations: [Invitation]
-    /// Where the next page begins; absent where there is none.
-    package var cursor: String?
-
-    package init(invitations: [Invitation], cursor: String?) {
-        self.invitations = invitations
-        self.cursor = cursor
-    }
-
-    package func writeMembers(to writer: inout JSONWriter) {
-        writer.key("invitations")
-        writer.array(invitations) { $1.write(to: &$0) }
-        writer.field("cursor", cursor)
-    }
-
-    package init(from reader: inout JSONReader) throws(ChatError) {
-        var invitations: [Invitation]?
-        var cursor: String?
-        try reader.object { (name, value) throws(ChatError) in
-            switch name {
-            case "invitations":
-                invitations = try value.list("invitations", limit: 1000) { (invitation) throws(ChatError) in
-                    try Invitation(from: &invitation)
-                }
-            case "cursor": cursor = try value.null() ? nil : value.string()
-            default: try value.skip()
-            }
-        }
-        self.init(invitations: try invitations.required("invitations"), cursor: cursor)
     }
 }

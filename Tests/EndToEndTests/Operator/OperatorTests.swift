@@ -86,7 +86,7 @@ struct OperatorTests {
         #expect(try await run("disconnect", "bob").output == "0 closed\n")
         // What can't be undone says so first.
         let asked = try await run("erase", "bob", "--messages", "erase")
-        #expect(asked.code == 1 && asked.errors.contains("yes is missing: this would erase bob"), "\(asked)")
+        #expect(asked.code == 1 && asked.errors.contains("--yes is missing: this would erase bob"), "\(asked)")
         #expect(try await bob.call("GET", "/v1/me").status == 200)
         try await server.terminate()
     }

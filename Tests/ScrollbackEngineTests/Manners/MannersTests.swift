@@ -115,9 +115,9 @@ struct MannersTests {
         for name in ["e", "b", "d", "a", "c"] { try world.block(UserID(known: name), by: "bob") }
         let caller = Caller(user: "bob")
         let first = try world.engine.blocked(by: caller, after: nil, limit: 2)
-        #expect(first.users == ["a", "b"] && first.cursor == "b")
+        #expect(first.elements == ["a", "b"] && first.cursor == "b")
         let rest = try world.engine.blocked(by: caller, after: "b", limit: 3)
-        #expect(rest.users == ["c", "d", "e"] && rest.cursor == nil)
+        #expect(rest.elements == ["c", "d", "e"] && rest.cursor == nil)
         #expect(refusal { _ = try world.engine.blocked(by: caller, after: nil, limit: 0) }?.parameter == "limit")
     }
 

@@ -35,9 +35,9 @@ struct BanTests {
         }
         // What they saw as a member they see still, as who left.
         #expect(try world.log(of: group, by: "bob").texts == ["before"])
-        #expect(try world.engine.bans(of: group, after: nil, limit: 10, by: moderator).bans.map(\.id) == ["bob"])
+        #expect(try world.engine.bans(of: group, after: nil, limit: 10, by: moderator).elements.map(\.id) == ["bob"])
         world.clock.advance(by: 60)
-        #expect(try world.engine.bans(of: group, after: nil, limit: 10, by: moderator).bans.isEmpty)
+        #expect(try world.engine.bans(of: group, after: nil, limit: 10, by: moderator).elements.isEmpty)
         #expect(try world.join(group, "bob", by: moderator))
         try world.send("after", to: group, by: "bob")
     }
@@ -164,7 +164,7 @@ struct BanTests {
         #expect(error?.code == .banned && error?.until == until && error?.reason == "spam")
         // Whoever greets by a token that was looked at before is sent away too.
         #expect(doors.device("bob").outlet.closes == [.signedOut])
-        #expect(try world.engine.bans(after: nil, limit: 10, by: World.admin).bans.map(\.id) == ["bob"])
+        #expect(try world.engine.bans(after: nil, limit: 10, by: World.admin).elements.map(\.id) == ["bob"])
         #expect(refusal { _ = try world.engine.bans(after: nil, limit: 10, by: Caller(user: "a")) }?.code == .forbidden)
         world.clock.advance(by: 60)
         #expect(world.refusalAtTheDoor("bob") == nil)

@@ -154,12 +154,12 @@ struct InvitationTests {
         var cursor: String?
         repeat {
             let page = try world.engine.invitations(to: nil, cursor: cursor, limit: 2, by: Caller(user: "carol"))
-            found += page.invitations.map(\.conversation)
+            found += page.elements.map(\.conversation)
             cursor = page.cursor
         } while cursor != nil
         #expect(found == (1...5).map { .group(Identifier(known: "g\($0)")) })
         let first = try world.engine.invitations(to: .group("g1"), cursor: nil, limit: 3, by: owner)
-        #expect(first.invitations.map(\.user) == ["carol", "u1", "u2"] && first.cursor == "u2")
+        #expect(first.elements.map(\.user) == ["carol", "u1", "u2"] && first.cursor == "u2")
         for cursor in ["-1", "not a number", ""] {
             #expect(
                 refusal { _ = try world.engine.invitations(to: nil, cursor: cursor, limit: 2, by: owner) }?.parameter

@@ -134,10 +134,10 @@ struct ReceiptTests {
         #expect(try world.readers(of: messages[0].id, in: group, by: "bob") == ["carol", "dave", "erin"])
         #expect(try world.readers(of: messages[2].id, in: group, by: "bob") == ["erin"])
         let first = try world.readers(of: messages[0].id, in: group, limit: 2, by: Caller(user: "alice"))
-        #expect(first.readers == [.init(id: "carol", readSeq: 1), .init(id: "dave", readSeq: 2)])
-        let cursor = try #require(first.cursor)
+        #expect(first.elements == [.init(id: "carol", readSeq: 1), .init(id: "dave", readSeq: 2)])
+        let cursor = try #require(try first.after())
         let rest = try world.readers(of: messages[0].id, in: group, after: cursor, limit: 2, by: Caller(user: "alice"))
-        #expect(rest.readers.map(\.id) == ["erin"] && rest.cursor == nil)
+        #expect(rest.elements.map(\.id) == ["erin"] && rest.cursor == nil)
         for limit in [0, 101] {
             let error = refusal { _ = try world.readers(of: messages[0].id, in: group, limit: limit, by: World.admin) }
             #expect(error?.parameter == "limit")
@@ -158,10 +158,10 @@ struct ReceiptTests {
         let last = try #require(names.last)
         try world.read(group, to: 1, by: last)
         let first = try world.readers(of: message.id, in: group, by: World.admin)
-        #expect(first.readers.isEmpty)
-        let cursor = try #require(first.cursor)
+        #expect(first.elements.isEmpty)
+        let cursor = try #require(try first.after())
         let second = try world.readers(of: message.id, in: group, after: cursor, by: World.admin)
-        #expect(second.readers.map(\.id) == [last] && second.cursor == nil)
+        #expect(second.elements.map(\.id) == [last] && second.cursor == nil)
     }
 
     @Test("Who left, and who joined after it, has not read a message that they could not see")

@@ -7,12 +7,12 @@ extension World {
     /// Who has read a message, and how far.
     func readers(
         of id: MessageID, in conversation: ConversationID, after: UserID? = nil, limit: Int = 100, by caller: Caller
-    ) throws -> ReaderList {
+    ) throws -> ListPage<MessageReader> {
         try engine.readers(of: id, in: conversation, after: after, limit: limit, by: caller)
     }
 
     func readers(of id: MessageID, in conversation: ConversationID, by user: UserID) throws -> [UserID] {
-        try readers(of: id, in: conversation, by: Caller(user: user)).readers.map(\.id)
+        try readers(of: id, in: conversation, by: Caller(user: user)).elements.map(\.id)
     }
 
     @discardableResult
@@ -28,12 +28,12 @@ extension World {
 
     /// Whereto somebody is invited.
     func invitations(of user: UserID) throws -> [ConversationID] {
-        try engine.invitations(to: nil, cursor: nil, limit: 100, by: Caller(user: user)).invitations.map(\.conversation)
+        try engine.invitations(to: nil, cursor: nil, limit: 100, by: Caller(user: user)).elements.map(\.conversation)
     }
 
     /// Who is invited.
     func invited(to id: ConversationID, by caller: Caller = admin) throws -> [UserID] {
-        try engine.invitations(to: id, cursor: nil, limit: 100, by: caller).invitations.map(\.user)
+        try engine.invitations(to: id, cursor: nil, limit: 100, by: caller).elements.map(\.user)
     }
 
     /// Somebody joins by themselves.

@@ -1,0 +1,63 @@
+package import ScrollbackModel
+
+extension Member: ListElement {
+    package static let listName = "members"
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("user", id)
+            writer.field("role", role.rawValue)
+            mute?.writeMember(to: &writer)
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var user: UserID?
+        var role: String?
+        var mute: Mute?
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "user": user = try value.user()
+            case "role": role = try value.string()
+            case "mutedUntil": mute = try value.null() ? nil : Mute(from: &value)
+            default: try value.skip()
+            }
+        }
+        // A role this version does not know is a member's all the same.
+        self.init(
+            id: try user.required("user"), role: Role(rawValue: try role.required("role")) ?? .member, mute: mute)
+    }
+}
+
+extension MessageReader: ListElement {
+    package static let listName = "readers"
+
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("user", id)
+            writer.field("readSeq", readSeq)
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        var user: UserID?
+        var readSeq: Seq?
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "user": user = try value.user()
+            case "readSeq": readSeq = try value.integer()
+            default: try value.skip()
+            }
+        }
+        self.init(id: try user.required("user"), readSeq: try readSeq.required("readSeq"))
+    }
+}
+
+/// Whom somebody has blocked.
+extension UserID: ListElement {
+    package static let listName = "users"
+
+    package func write(to writer: inout JSONWriter) { writer.value(text) }
+
+    package init(from reader: inout JSONReader) throws(ChatError) { self = try reader.user() }
+}
