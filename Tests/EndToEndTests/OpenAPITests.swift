@@ -65,6 +65,18 @@ import Testing
         }
     }
 
+    @Test func `Whatever counts as a send says what happens when there were too many`() throws {
+        let message = "/v1/conversations/{conversation}/messages/{id}"
+        for name in [
+            "POST /v1/conversations/{conversation}/messages", "PATCH \(message)", "POST \(message)/actions",
+            "DELETE \(message)/actions/{timetoken}", "POST \(message)/reports",
+            "PUT /v1/conversations/{conversation}/invitations/{user}",
+        ] {
+            let operation = try #require(operations.first { $0.name == name }, "\(name)").operation
+            #expect((operation["responses"] as? [String: Any])?["429"] != nil, "\(name)")
+        }
+    }
+
     /// The frames that the wire's golden files hold, member by member.
     @Test func `Every frame's members are in the document`() throws {
         let package = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }

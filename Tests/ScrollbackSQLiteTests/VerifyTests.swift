@@ -55,6 +55,34 @@ import Testing
         #expect(try engine.head(of: log, by: Caller(user: "alice")).unread == 3)
     }
 
+    @Test func `Who left and has said something that is imported is a member from the beginning, and that is sound`()
+        throws
+    {
+        let store = try SQLiteStore(directory: folder.url)
+        let engine = try Engine(store: store, execution: .inline)
+        let (log, admin) = (ConversationID.group("a"), Caller(user: "admin", isAdmin: true))
+        engine.putConversation(log, ConversationSettings(members: ["alice"]), by: admin) { _ = $0 }
+        func send(_ number: UInt64) {
+            let submission = Submission(id: MessageID(high: 1, low: number), content: .text("hello"))
+            engine.send(submission, to: log, by: Caller(user: "alice")) { _ = $0 }
+        }
+        send(1)
+        engine.putMember("bob", role: nil, of: log, by: admin) { _ = $0 }
+        send(2)
+        engine.removeMember("bob", from: log, by: admin) { _ = $0 }
+        let said = ImportedMessage(
+            sender: "bob", sentAt: Date(),
+            submission: Submission(id: MessageID(high: 2, low: 1), content: .text("elsewhere")))
+        engine.importHistory([said], into: log, by: admin) { _ = $0 }
+        let head = try engine.head(of: log, by: Caller(user: "bob"))
+        #expect(head.isMember && head.state.firstSeq == 1)
+        #expect(try store.verify { _ in } == [])
+        engine.removeMember("bob", from: log, by: admin) { _ = $0 }
+        send(3)
+        engine.putMember("bob", role: nil, of: log, by: admin) { _ = $0 }
+        #expect(try store.verify { _ in } == [])
+    }
+
     @Test(arguments: Damage.all)
     func `Damage is found and named`(damage: Damage) throws {
         var store = try SQLiteStore(directory: folder.url)
@@ -149,7 +177,7 @@ struct Damage: Sendable, CustomTestStringConvertible {
         Damage(sql: "UPDATE member SET joinN = 1 WHERE user = 'bob'", finding: "bob's join number at 0 is 1"),
         Damage(
             sql: "INSERT INTO span VALUES (1, 'alice', 5, 7), (1, 'alice', 6, NULL)",
-            finding: "alice's membership from 5 begins before the one before it ended"),
+            finding: "alice's membership from 6 begins before the one before it ended"),
         Damage(
             sql: #"UPDATE span SET joined = 5, "left" = 4 WHERE user = 'alice'"#,
             finding: "alice's membership from 5 ended before, at 4"),

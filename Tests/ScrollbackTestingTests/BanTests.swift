@@ -40,6 +40,27 @@ struct BanTests {
         await world.close()
     }
 
+    @Test("A community's moderator bans from all its channels, whether they name the community or its default channel")
+    func community() async throws {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        try await world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        let city = ConversationID.community("city")
+        try await world.perform { $0.putMember("alice", role: .moderator, of: city, by: admin, completion: $1) }
+        let (alice, bob) = (try await online(world, "alice"), try await online(world, "bob"))
+        for id in [city, .community("city", channel: ConversationID.defaultChannel)] {
+            let chat = alice.conversation(id)
+            try await chat.ban("bob", reason: "spam")
+            #expect(try await chat.bans().map(\.id) == ["bob"])
+            let error = await #expect(throws: ChatError.self) {
+                _ = try await bob.conversation(.community("city", channel: "open")).send(.text("hi")).delivered()
+            }
+            #expect(error?.code == .banned && error?.reason == "spam")
+            try await chat.unban("bob")
+            #expect(try await chat.bans().isEmpty)
+        }
+        await world.close()
+    }
+
     @Test("Who is banned from a room is out of it at once, and their subscription says why")
     func room() async throws {
         let world = try ChatWorld(users: ["alice", "bob"])

@@ -72,6 +72,26 @@ struct PrefetchTests {
         await world.close()
     }
 
+    @Test("Cancelled, it loads no more and says so")
+    func cancelled() async throws {
+        let world = try ChatWorld()
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        try await world.client("alice").say(1...5, in: group)
+        let device = try await world.client("bob")
+        #expect(try await eventually { try await device.recents[group]?.unread == 5 })
+        let asked = world.historyRequests(of: "bob")
+        let loading = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await device.recents.prefetch()
+        }
+        loading.cancel()
+        let error = await #expect(throws: ChatError.self) { try await loading.value }
+        #expect(error?.code == .cancelled)
+        #expect(world.historyRequests(of: "bob") == asked)
+        #expect(try await device.recents.prefetch() == 1)
+        await world.close()
+    }
+
     @Test("A limit out of its range is named; kinds without a list have nothing that roams")
     func refusals() async throws {
         let world = try ChatWorld()

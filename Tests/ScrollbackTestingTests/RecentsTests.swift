@@ -446,6 +446,68 @@ struct RecentsTests {
         await scene.world.close()
     }
 
+    /// What a loop over events hears.
+    private func follow(_ events: AsyncStream<RecentsEvent>) -> (log: Log, watching: Task<Void, Never>) {
+        let log = Log()
+        return (log, Task { for await event in events { await log.add(words(event)) } })
+    }
+
+    @Test(
+        "A loop that took nothing for a while hears what it missed, and that all is loaded, though nothing more happens"
+    )
+    func slowLoop() async throws {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        try await world.client("alice").say(1...1, in: group)
+        let phone = try await world.disconnectedClient("bob") { $0.eventBuffer = 1 }
+        let events = phone.recents.events
+        phone.connect()
+        try await phone.ready()
+        let (log, watching) = follow(events)
+        #expect(try await eventually { await log.lines.count == 3 })
+        #expect(await log.lines == ["added group:swift 1 of 1", "loaded all", "missed 1"])
+        // It hears of what comes next, and ends with the client.
+        try await world.client("alice").say(1...1, in: group)
+        #expect(try await eventually { await log.lines.contains("updated group:swift 2 of 2") })
+        await phone.close()
+        await watching.value
+        await world.close()
+    }
+
+    @Test("A conversation that gets the number of one that went in the same step is added, and the other is removed")
+    func sameNumber() async throws {
+        let scene = try await scene()
+        try await scene.alice.say(1...1, in: group)
+        try await until("there", [scene.phone]) { try await $0.recents[group] != nil }
+        let (log, watching) = follow(scene.phone.recents.events)
+        try await scene.phone.core.store.write { [group] writer in
+            try writer.forget(group)
+            _ = try writer.addRecent(.direct("carol"), at: nil, showsLast: true)
+        }
+        #expect(try await eventually { await log.lines.count == 4 })
+        #expect(
+            await log.lines == [
+                "loaded all", "removed group:swift of 0", "added direct:carol 0 of 0", "kinds []",
+            ])
+        watching.cancel()
+        await scene.world.close()
+    }
+
+    @Test("Whoever begins to take events while something is stored is told that it may have been missed")
+    func beganMeanwhile() async throws {
+        let scene = try await scene()
+        let recents = scene.phone.recents
+        let events = try await scene.phone.core.store.write { writer in
+            _ = try writer.addRecent(.direct("carol"), at: nil, showsLast: true)
+            return recents.events
+        }
+        let (log, watching) = follow(events)
+        #expect(try await eventually { await log.lines.count == 2 })
+        #expect(await log.lines == ["loaded all", "missed 1"])
+        watching.cancel()
+        await scene.world.close()
+    }
+
     @Test(
         "On a new device the list is loaded from the top, its total is whole from the first window, then it is all there"
     )

@@ -173,6 +173,53 @@ struct LocalStoreTests {
         #expect(try await store.read { try $0.recent(swift)?.unread } == 4)
     }
 
+    @Test("Put back before the server heard that it was taken out, it does not roam all the same")
+    func removalPutBack() async throws {
+        var head = head(10, readSeq: 10)
+        head.lastMessage = message(10)
+        try await apply(.head(head))
+        let place = LogPlace(seq: 10, epoch: Epoch(rawValue: 7))
+        func next() async throws -> PendingState? { try await store.read { try $0.pendingStates().first } }
+        func remove() async throws {
+            #expect(try await store.write { try $0.removeRecent(swift, marksRead: false, stopsRoaming: true) })
+        }
+        try await remove()
+        #expect(try await store.write { try $0.addRecent(swift, at: nil, showsLast: true) })
+        for change in [StateChange.addRecent, .stopRoaming(at: place)] {
+            let pending = try #require(try await next())
+            #expect(pending.change == change)
+            try await store.write { try $0.settle(pending) }
+        }
+        // Told as one, it is told once.
+        try await remove()
+        let pending = try #require(try await next())
+        #expect(pending.change == .removeRecent(at: place, stopsRoaming: true))
+        try await store.write { try $0.settle(pending) }
+        #expect(try await next()?.sort == nil)
+    }
+
+    @Test("What the server knows nothing of is forgotten, but for what was put in by hand or has something to be sent")
+    func gone() async throws {
+        let carol = ConversationID.direct("carol")
+        var head = head(10, readSeq: 10)
+        head.lastMessage = message(10)
+        try await apply(.head(head))
+        let id = MessageID(high: 0x7000, low: 99)
+        _ = try await store.write { writer in
+            _ = try writer.addRecent(carol, at: nil, showsLast: true)
+            return try writer.insert(Submission(id: id, content: .text("hi")), to: swift, now: Date())
+        }
+        func forget() async throws -> [ConversationID] {
+            try await store.write { writer in
+                for id in [swift, carol] { try writer.forgetGone(id) }
+            }
+            return try await store.read { try $0.recents(limit: 10).map(\.id) }
+        }
+        #expect(try await forget() == [swift, carol])
+        try await store.write { try $0.removeFromOutbox(id) }
+        #expect(try await forget() == [carol])
+    }
+
     @Test(
         "History 13: messages that a page brought before it was heard that there are any are counted by what they are")
     func pageBeforeHead() async throws {

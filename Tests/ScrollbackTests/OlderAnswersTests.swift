@@ -193,6 +193,50 @@ struct OlderAnswersTests {
         #expect(try await named() == [5])
     }
 
+    @Test("Where an answer to sync says first that a log is seen anew, its head says how far it is read")
+    func seenAnewBySync() async throws {
+        try await apply(head(10, userRev: 5))
+        var wider = head(10, unread: 10, userRev: 5)
+        wider.state.view = 1
+        let page = LogPage(
+            messages: [], coverage: .nothing(above: 10), isFiltered: false, older: nil, newer: nil, state: wider.state)
+        let sync = LogSync(page: page, changes: [], changedThrough: 0, mustRefetch: false)
+        let known = try await store.read { [group] in try $0.log(of: group)?.position(in: group) }
+        let position = try #require(known)
+        let outcomes = try await store.write { try $0.apply([.sync(sync, asked: position)]) }
+        #expect(outcomes.last?.needsHead == true)
+        try await apply(wider)
+        #expect(try await entry()?.unread == 10)
+        let isOpen = try await store.read { try $0.uncertainConversations() }
+        #expect(isOpen == [])
+    }
+
+    @Test("What was missed comes by itself but in channels: there the counts are asked for")
+    func uncertainChannels() async throws {
+        let channel = ConversationID.community("city", channel: "open")
+        let said = [channel, group].compactMap { head(11, of: $0, userRev: 5).lastMessage }
+        // To a new device nothing is missing.
+        try await store.write { try $0.saveCursor("somewhere", endsPass: true) }
+        _ = try await store.write { try $0.apply(said.map { .live(.message($0)) }) }
+        let isOpen = try await store.read { try $0.uncertainConversations() }
+        #expect(isOpen == [channel])
+    }
+
+    @Test("What the server says of before a mark that waits to be told is no reading")
+    func markThatWaits() async throws {
+        try await apply(head(10, userRev: 5))
+        _ = try await store.write { [group] in try $0.set(.markUnread, in: group) }
+        func isRead(_ userRev: Int64) async throws -> Bool {
+            try await store.read { [group, muted = summary(10, userRev: userRev, isMarked: false)] in
+                try $0.isRead(by: muted, in: group)
+            }
+        }
+        #expect(try await !isRead(6))
+        let pending = try #require(try await store.read { try $0.pendingStates().first })
+        try await store.write { try $0.settle(pending) }
+        #expect(try await isRead(7))
+    }
+
     @Test("Marked, read and marked again, the answer to the first mark leaves the second to be told")
     func markedAgain() async throws {
         try await apply(head(10, unread: 3, userRev: 5))

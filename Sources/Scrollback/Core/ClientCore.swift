@@ -70,7 +70,6 @@ package final class ClientCore: Sendable {
         case behind(LogPosition)
         /// What the server counts there must be asked for.
         case learn([ConversationID])
-        case unknownLog(ConversationID)
         /// Heads of a window are to be stored, and conversations to be looked at again: steps of the loop to itself.
         case storeHeads([ConversationHead], String, generation: Int)
         case recheck([ConversationID])

@@ -53,6 +53,7 @@ extension Driver {
         guard generation == self.generation, case .opening = phase else { return connection.close() }
         phase = .greeting(connection)
         lastHeard = now
+        greetedActive = isActive
         connection.send(
             ClientFrame.hello(
                 .init(
@@ -76,7 +77,7 @@ extension Driver {
         } catch {
             return await failed(error)
         }
-        if !isActive { send(.activity(isActive: false), .nothing) }
+        if isActive != greetedActive { send(.activity(isActive: isActive), .nothing) }
         if !subscriptions.isEmpty {
             let ids = subscriptions.keys.sorted()
             ask(toHear: ids)
@@ -99,7 +100,15 @@ extension Driver {
     ///
     /// A pass looks at what had moved when it began.
     func passAgain() async throws(ChatError) {
-        if resume.isPassing { continuesPass = true } else { try await beginPass() }
+        guard !resume.isPassing else {
+            continuesPass = true
+            return
+        }
+        await applyReleased()
+        // Unless the store failed just now.
+        guard connection != nil else { return }
+        hasBegunAgain = true
+        try await beginPass()
     }
 
     /// The connection is gone, or could not be made.
@@ -142,6 +151,8 @@ extension Driver {
         generation += 1
         phase = .idle
         resume.disconnected()
+        released = []
+        hasBegunAgain = false
         core.setCurrency(isResumed: false, heard: [])
         statesInFlight = []
         retryAt = nil

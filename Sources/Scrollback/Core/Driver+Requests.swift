@@ -87,7 +87,7 @@ extension Driver {
         case .heads(let ids):
             learning.subtract(ids)
             switch result {
-            case .success(let body): await headsCame(body)
+            case .success(let body): await headsCame(body, asked: ids)
             case .failure(let error) where error.isTemporary:
                 learningLater.formUnion(ids)
                 retry(after: error)
@@ -167,35 +167,53 @@ extension Driver {
         }
     }
 
-    /// - Parameter isEntrance: whether they are of what is heard from here on.
-    func headsCame(_ body: [UInt8], isEntrance: Bool = false) async {
+    /// - Parameters:
+    ///   - asked: of what they were asked for; what is neither there nor left for later is gone.
+    ///   - isEntrance: whether they are of what is heard from here on.
+    func headsCame(_ body: [UInt8], asked: [ConversationID] = [], isEntrance: Bool = false) async {
         do {
-            var heads: [ConversationHead] = []
-            var rest: [ConversationID] = []
-            var reader = try JSONReader(body)
-            try reader.object { (name, value) throws(ChatError) in
-                switch name {
-                case "heads":
-                    heads = try value.list("heads", limit: 500) { (head) throws(ChatError) in
-                        try ConversationHead(from: &head)
-                    }
-                case "rest":
-                    rest = try value.list("rest", limit: ClientRequest.maximumHeads) { (id) throws(ChatError) in
-                        try id.conversation()
-                    }
-                default: try value.skip()
-                }
-            }
+            let (heads, rest) = try readHeads(body)
             if isEntrance { entered(heads) }
-            let outcomes = try await core.store.write { [heads] in
-                try $0.store(heads, totals: nil, endsPass: false)
+            let gone = missing(from: heads.map(\.conversation) + rest, of: asked)
+            let outcomes = try await core.store.write { writer in
+                for id in gone { try writer.forgetGone(id) }
+                return try writer.store(heads, totals: nil, endsPass: false)
             }
-            core.changes.changed(Set(heads.map(\.conversation)))
+            core.changes.changed(Set(heads.map(\.conversation) + gone))
             for outcome in outcomes { follow(outcome) }
             learn(rest)
         } catch {
             await failed(error)
         }
+    }
+
+    private func readHeads(
+        _ body: [UInt8]
+    ) throws(ChatError) -> (heads: [ConversationHead], rest: [ConversationID]) {
+        var heads: [ConversationHead] = []
+        var rest: [ConversationID] = []
+        var reader = try JSONReader(body)
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "heads":
+                heads = try value.list("heads", limit: 500) { (head) throws(ChatError) in
+                    try ConversationHead(from: &head)
+                }
+            case "rest":
+                rest = try value.list("rest", limit: ClientRequest.maximumHeads) { (id) throws(ChatError) in
+                    try id.conversation()
+                }
+            default: try value.skip()
+            }
+        }
+        return (heads, rest)
+    }
+
+    /// Which conversations an answer says nothing of, but for those that something happened in since it was asked for.
+    private func missing(from told: [ConversationID], of asked: [ConversationID]) -> [ConversationID] {
+        // Whichever name was used.
+        let told = Set(told.map { $0.absolute(for: core.user) })
+        return asked.filter { !learningAgain.contains($0) && !told.contains($0.absolute(for: core.user)) }
     }
 }
 

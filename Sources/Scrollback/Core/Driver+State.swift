@@ -61,7 +61,11 @@ extension Driver {
             core.changes.changed(Set(answers.map(\.conversation)))
             for case .failure(let error) in answers.map(\.result) { retry(after: error) }
             learn(unknown)
-            if answers.contains(where: { (try? $0.result.get()) != nil }) { await sendStates() }
+            // What else was set there waited for the read, whether it was taken or never will be.
+            let isDone = answers.contains { answer in
+                if case .failure(let error) = answer.result { !error.isTemporary } else { true }
+            }
+            if isDone { await sendStates() }
         } catch {
             await failed(error)
         }

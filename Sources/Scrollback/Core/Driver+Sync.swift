@@ -71,7 +71,7 @@ extension Driver {
     /// Whether a channel or room is followed in full at the moment.
     private func isHeard(_ id: ConversationID) -> Bool { subscriptions[id] != nil }
 
-    /// Too many events were held for these: where each stands is asked of the store.
+    /// Events of these were lost, too many having been held for one: where each stands is asked of the store.
     func recheck(_ ids: [ConversationID]) async {
         do {
             let positions = try await core.store.read { reader in
@@ -116,15 +116,23 @@ extension Driver {
             if endsPass {
                 core.store.recentsEvents.greet(with: .loadedAll)
                 core.changes.changedAnything()
-                if continuesPass { return try await beginPass() }
+                if continuesPass { return try await passAgain() }
                 core.setCurrency(isResumed: true, heard: Set(subscriptions.keys))
                 // Asked for on an earlier connection, which ended before the answer.
                 learn(try await core.store.read { try $0.uncertainConversations() })
             }
             await applyReleased()
+            if endsPass { await recheckHeard() }
         } catch {
             await failed(error)
         }
+    }
+
+    /// What channels and rooms that are heard brought while one pass followed another is in no pass.
+    private func recheckHeard() async {
+        guard hasBegunAgain else { return }
+        hasBegunAgain = false
+        await recheck(subscriptions.keys.sorted())
     }
 
     func logsAnswered(_ batch: Int, _ asked: [LogPosition], _ result: Result<[UInt8], ChatError>) async {

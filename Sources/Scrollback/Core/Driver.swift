@@ -20,6 +20,9 @@ final class Driver {
     /// Whether the window under way is its pass's last, and whether that pass began on an earlier connection.
     var windowEndsPass = false
     var continuesPass = false
+    /// Whether another pass began on this connection: what channels and rooms that are heard brought may be lost with the one
+    /// before.
+    var hasBegunAgain = false
     /// Live events that may be applied.
     var released: [LiveEvent] = []
     var heartbeat = 30
@@ -54,6 +57,8 @@ final class Driver {
     var typingWake: Date?
     var heard = HeardIDs()
     var isActive = true
+    /// What the server was told of that when it was greeted.
+    var greetedActive = true
     var lastKick = Date.distantPast
     /// When the loop will look at the clock for the outbox, which then says when to look again.
     var outboxWakesAt: Date?
@@ -188,7 +193,6 @@ final class Driver {
         case .behind(let position):
             perform(resume.needsSync(position))
             await applyReleased()
-        case .unknownLog(let id): learn([id])
         case .storeHeads(let heads, let cursor, let generation):
             if generation == self.generation { await store(heads, cursor) }
         case .recheck(let ids): await recheck(ids)

@@ -6,7 +6,7 @@ extension Conversation {
     /// Puts somebody out of this conversation, and keeps them from coming back until the ban ends.
     ///
     /// It takes a moderator, who bans whoever is less than they are there; of a room an administrator. Who is banned from a
-    /// community is out of all its channels. Somebody who is banned already is banned as said now.
+    /// community, or from its default channel, is out of all its channels. Somebody who is banned already is banned as said now.
     ///
     /// - Parameters:
     ///   - user: who, member or not; not this user.
@@ -19,14 +19,14 @@ extension Conversation {
             throw .invalidParameter(
                 "reason", "must be 1...\(Ban.reasonBytes) bytes of UTF-8", limit: Ban.reasonBytes)
         }
-        _ = try await core.request(.ban(id, user, until: until, reason: reason))
+        _ = try await core.request(.ban(list, user, until: until, reason: reason))
     }
 
     /// Lets somebody come back, who must be put in or invited as anybody; who is not banned, is not.
     ///
     /// - Throws: `forbidden`; `unreachable` or `timeout` when the server can't be asked.
     public func unban(_ user: UserID) async throws(ChatError) {
-        _ = try await core.request(.unban(id, user))
+        _ = try await core.request(.unban(list, user))
     }
 
     /// Everybody who may not be in this conversation now, by name.
@@ -34,7 +34,7 @@ extension Conversation {
     /// - Throws: `forbidden`; `unreachable` or `timeout` when the server can't be asked.
     public func bans() async throws(ChatError) -> [Ban] {
         try await core.all { page throws(ChatError) in
-            .bans(id, after: try page?.after(), limit: Limits.standard.pageSize)
+            .bans(list, after: try page?.after(), limit: Limits.standard.pageSize)
         }
     }
 

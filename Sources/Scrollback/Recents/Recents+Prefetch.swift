@@ -43,6 +43,7 @@ extension Recents {
                 }
         }
         for (id, place) in wanted {
+            guard !Task.isCancelled else { throw ChatError(.cancelled, "the task that loads was cancelled") }
             _ = try await conversation(id).history(
                 .after(place: place), limit: limits.messages, sort: .oldestFirst, from: .remote)
         }

@@ -19,7 +19,8 @@ public enum RecentsEvent: Sendable {
     case unreadByKind([ConversationKind: Int64])
     /// Every conversation is in the list on this device; comes once, after the ones that a new device had to ask for.
     case loadedAll
-    /// So many events were dropped, because nobody took them.
+    /// So many events were dropped, because nobody took them; or 1, because something was being stored just when a loop
+    /// began: look at the list once more.
     case missed(Int)
 
     /// What was read.

@@ -103,7 +103,7 @@ package actor SearchIndexer {
         let known = try await store.read { try $0.indexingState() }
         // The index hears of a step first, so it may be one ahead, which is then done again.
         let areInStep = known?.identity == found.identity && known.map { 0...1 ~= steps - $0.steps } == true
-        if !areInStep { try await store.write { try $0.indexEverything(found) } }
+        if !areInStep { try await store.write(tellsRecents: false) { try $0.indexEverything(found) } }
         state = found
         return true
     }
@@ -124,7 +124,7 @@ package actor SearchIndexer {
             state = nil
             return false
         }
-        try await store.write { try $0.finish(done, next) }
+        try await store.write(tellsRecents: false) { try $0.finish(done, next) }
         state = next
         return true
     }

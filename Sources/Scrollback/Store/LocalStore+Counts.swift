@@ -32,7 +32,7 @@ extension LocalWriter {
         let known = try log.read ?? reader.readState(log.number)
         // What was read of another log says nothing of this one.
         var read = known.flatMap { $0.epoch == state.epoch ? $0 : nil } ?? ReadState(of: state, before: input)
-        if case .head(let head) = input, let before, head.state.view > before.view { read.seeAnew() }
+        if let before, before.epoch == state.epoch, state.view > before.view { read.seeAnew() }
         if case .head(let head) = input, head.state.firstSeq >= state.firstSeq || head.state.view > before?.view ?? 0 {
             read.apply(ReadSummary(head))
         }

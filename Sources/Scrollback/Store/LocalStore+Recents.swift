@@ -143,6 +143,18 @@ extension LocalWriter {
         try db.execute(sql: "DELETE FROM conversation WHERE number = ?", arguments: [number])
         try markUnindexed(SeqRangeSet(CollectionOfOne(1...SearchKey.lastSeq)), in: number)
     }
+
+    /// Forgets a conversation that the server knows nothing of: an answer from before it was deleted brought it back.
+    ///
+    /// One that was put in by hand, or that what is to be sent may make, stays.
+    package func forgetGone(_ id: ConversationID) throws {
+        guard id.kind.traits.hasRecents, try reader.log(of: id) != nil else { return }
+        let isAwaited = try Bool.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM outbox WHERE conversation = ? AND state <> 'failed')"),
+            arguments: [id.description])
+        if isAwaited != true { try forget(id) }
+    }
 }
 
 extension LocalWriter {

@@ -5,11 +5,13 @@ import ScrollbackModel
 
 extension LocalStore {
     /// Has entries written down as they were before a transaction changes them, on the connection that writes.
+    ///
+    /// The number of a conversation that is forgotten may be another's within the same transaction.
     static func watchRecents(_ db: Database) throws {
         let old = watchedColumns.map { "old.\($0)" }.joined(separator: ", ")
         let new = watchedColumns.map { "new.\($0)" }.joined(separator: ", ")
         let statements = """
-            CREATE TEMP TABLE recentBefore (number INTEGER PRIMARY KEY, id, kind, \(watched));
+            CREATE TEMP TABLE recentBefore (number INTEGER, id, kind, \(watched), PRIMARY KEY (number, id));
             CREATE TEMP TRIGGER recentUpdated AFTER UPDATE ON main.conversation
             WHEN (old.isRecent OR new.isRecent) AND (\(old)) IS NOT (\(new))
             BEGIN
@@ -58,9 +60,9 @@ extension LocalStore {
             db.cachedStatement(
                 sql: """
                     SELECT b.number, b.id, b.isRecent, c.isRecent
-                    FROM temp.recentBefore b LEFT JOIN conversation c ON c.number = b.number
+                    FROM temp.recentBefore b LEFT JOIN conversation c ON c.number = b.number AND c.id = b.id
                     WHERE (\(toldColumns(of: "b"))) IS NOT (\(toldColumns(of: "c")))
-                    ORDER BY b.number
+                    ORDER BY b.number, b.rowid
                     """))
         try db.cachedStatement(sql: "DELETE FROM temp.recentBefore").execute()
         guard !rows.isEmpty || scope != nil else { return [] }
@@ -75,12 +77,11 @@ extension LocalStore {
         if case .one? = scope {} else if isRead { tellsUpdates = false }
         for row in rows {
             let (wasListed, isListed): (Bool, Bool) = (row[2], row[3] ?? false)
+            if wasListed, isListed, !tellsUpdates { continue }
             if let entry = isListed ? try reader.recent(numbered: row[0]) : nil {
-                if !wasListed {
-                    events.append(.added(entry, totalUnread: totals.unread))
-                } else if tellsUpdates {
-                    events.append(.updated(entry, totalUnread: totals.unread))
-                }
+                let total = totals.unread
+                events.append(
+                    wasListed ? .updated(entry, totalUnread: total) : .added(entry, totalUnread: total))
             } else if wasListed {
                 events.append(.removed(try ConversationID(row[1] as String), totalUnread: totals.unread))
             }

@@ -69,13 +69,15 @@ extension LocalReader {
     }
 
     /// Conversations whose counts only the server can make right, but for those where an answer is on its way.
+    ///
+    /// What was missed in channels nobody sends by itself.
     package func uncertainConversations() throws -> [ConversationID] {
         try String.fetchAll(
             db,
             sql: """
                 SELECT id FROM conversation
                 WHERE certainty > 0 AND isMember AND epoch IS NOT NULL AND kind <> 'room' AND pendingReadSeq IS NULL
-                    AND replayed >= head AND rev >= latestRev
+                    AND (kind = 'community' OR replayed >= head AND rev >= latestRev)
                 """
         ).map { try ConversationID($0) }
     }
@@ -96,7 +98,9 @@ extension LocalReader {
     package func isRead(by summary: ReadSummary, in id: ConversationID) throws -> Bool {
         guard let entry = try recent(id), let state = try readState(of: id) else { return false }
         let hasMore = entry.unread > 0 || entry.mentions > 0
-        return hasMore && summary.readSeq > state.position || entry.isMarkedUnread && !summary.isMarkedUnread
+        if hasMore, summary.readSeq > state.position { return true }
+        // A mark that the server has yet to hear of it can't have ended.
+        return try entry.isMarkedUnread && !summary.isMarkedUnread && !pendingSorts(in: id).contains(.mark)
     }
 
     func isMarkedUnread(_ number: Int64) throws -> Bool {
@@ -178,6 +182,10 @@ extension LocalWriter {
         ).execute(arguments: [
             pending.conversation.description, pending.sort.rawValue, pending.change.stored,
         ])
+        if case .removeRecent(at: let place, stopsRoaming: true) = pending.change {
+            try settle(
+                PendingState(conversation: pending.conversation, sort: .roaming, change: .stopRoaming(at: place)))
+        }
     }
 
     /// Puts a conversation into the list by hand.
@@ -205,7 +213,8 @@ extension LocalWriter {
     package func removeRecent(_ id: ConversationID, marksRead: Bool, stopsRoaming: Bool) throws -> Bool {
         guard try reader.recent(id) != nil else { return false }
         if marksRead { _ = try markRead(id, upTo: nil) }
-        let change = StateChange.removeRecent(at: try reader.newestPlace(of: id), stopsRoaming: stopsRoaming)
+        let place = try reader.newestPlace(of: id)
+        let change = StateChange.removeRecent(at: place, stopsRoaming: stopsRoaming)
         if case .removeRecent(nil, _) = change {
             // Put in by hand, and nothing was said there that this device knows of. The server has nothing to take out, and would
             // take what was said meanwhile.
@@ -214,6 +223,8 @@ extension LocalWriter {
             try refreshEntry(number)
             return true
         }
+        // Should it be put back before the server hears of this, it does not roam all the same.
+        if stopsRoaming { _ = try set(.stopRoaming(at: place), in: id) }
         return try set(change, in: id)
     }
 

@@ -167,6 +167,7 @@ package final class LocalStore: Sendable {
                         self.toldTotals.withLock { $0 = nil }
                     }
                     var told = self.toldTotals.withLock { $0 }
+                    let changesBefore = db.totalChangesCount
                     try db.inTransaction(.immediate) {
                         let reader = LocalReader(db: db, user: user)
                         if isWatched, told == nil { told = try reader.totals() }
@@ -175,6 +176,10 @@ package final class LocalStore: Sendable {
                         return .commit
                     }
                     self.toldTotals.withLock { $0 = told }
+                    // Whoever began to take events meanwhile may have read the list as it was before.
+                    if !isWatched, db.totalChangesCount != changesBefore, self.recentsEvents.isObserved {
+                        events = [.missed(1)]
+                    }
                     if tellsRecents { for event in events { self.recentsEvents.send(event) } }
                 } catch {
                     answer = .failure(self.failure(error))

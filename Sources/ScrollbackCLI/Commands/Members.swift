@@ -92,7 +92,7 @@ struct Members: AsyncParsableCommand {
                     Output.line("\(member.id)  \(member.role.rawValue)\(mute)")
                 }
             }
-            after = page.cursor
+            after = try page.after()
         } while after != nil
     }
 }
@@ -134,7 +134,7 @@ struct Receipts: AsyncParsableCommand {
                         Output.line("\(reader.id)  read to \(reader.readSeq)")
                     }
                 }
-                after = page.cursor
+                after = try page.after()
             } while after != nil
         }
     }

@@ -38,10 +38,49 @@ package struct ConversationSettings: Hashable, Sendable {
 
 extension Transaction {
     /// A conversation that its name alone describes: its people are its members from the beginning.
-    func createNamed(_ id: ConversationID) throws -> ConversationRow {
+    func createNamed(_ id: ConversationID, by caller: UserID) throws -> ConversationRow {
         let row = try makeLog(id)
-        for user in id.namedUsers { try admit(user, as: .member, to: row, sinceBeginning: true) }
+        for user in id.namedUsers { try admit(user, as: .member, to: row, sinceBeginning: true, by: caller) }
         return row
+    }
+
+    /// Makes a direct conversation, before anything is said, for what one of its two wants to set there: the other hears of
+    /// it by the first message.
+    func prepareNamed(_ id: ConversationID, for caller: Caller) throws {
+        let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
+        if let known, try !isYetToBegin(known, for: caller.user) { return }
+        try store.checkIsNotBlocked(caller, in: id)
+        var row = try known ?? makeLog(id)
+        if id.namedUsers.contains(where: { $0 != caller.user }) {
+            row.marks.insert(.lostPerson)
+            row = try put(row)
+        }
+        try admit(caller.user, as: .member, to: row, sinceBeginning: true, by: caller.user)
+    }
+
+    /// Whether a direct conversation does not exist yet for one of its two: nothing was said, and the other has set something
+    /// there.
+    func isYetToBegin(_ row: ConversationRow, for user: UserID) throws -> Bool {
+        guard row.marks.contains(.lostPerson), row.head == 0, row.id.namedUsers.contains(user) else { return false }
+        return try member(user, of: row.number)?.standing != .member
+    }
+
+    /// Puts those of a direct conversation's two in who are missing, from here on: what was said before is not theirs.
+    ///
+    /// - Parameter sender: who speaks there, and so is there; of a name that was erased it must be known that it is used again.
+    func admitMissing(_ sender: UserID, to row: ConversationRow) throws -> ConversationRow {
+        var areAllThere = true
+        for user in row.id.namedUsers where try member(user, of: row.number)?.standing != .member {
+            let state = try store.user(user)?.state
+            if user == sender || state != .erased && state != .erasing {
+                try admit(user, as: .member, to: row, sinceBeginning: false, by: sender)
+            } else {
+                areAllThere = false
+            }
+        }
+        guard areAllThere, var row = try conversation(row.id) else { return try conversation(row.id) ?? row }
+        row.marks.remove(.lostPerson)
+        return try put(row)
     }
 
     /// A new log: a new row, or that of a deleted conversation with a new salt and so a new epoch.
@@ -62,29 +101,20 @@ extension Transaction {
     package func putConversation(
         _ id: ConversationID, _ settings: ConversationSettings, by caller: Caller, permissions: Permissions
     ) throws -> Bool {
-        let isNew: Bool
+        let known = try conversation(id).flatMap { $0.isDeleted ? nil : $0 }
+        let isNew = try known.map { try isYetToBegin($0, for: caller.user) } ?? true
         var row: ConversationRow
-        if let known = try conversation(id), !known.isDeleted {
-            guard try maySee(known, caller, permissions: permissions) else {
-                // What they hear is what they would hear if it did not exist, as far as that can be.
-                try checkMayCreate(id, by: caller, permissions: permissions)
-                throw Access.unknown(id)
-            }
-            let role = try role(of: caller.user, in: known)
-            guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
-                throw ChatError(.forbidden, "changing the settings of \(id) takes more than you are there")
-            }
-            guard settings.members.isEmpty else {
-                throw ChatError.invalidParameter("members", "can be given only when a conversation is created")
-            }
-            try check(settings, for: id)
-            isNew = false
+        if let known, !isNew {
+            try checkMayChange(known, settings, by: caller, permissions: permissions)
             row = known
         } else {
             try checkMayCreate(id, by: caller, permissions: permissions)
             try check(settings, for: id)
-            isNew = true
-            row = id.kind.traits.membership == .named ? try createNamed(id) : try makeLog(id)
+            if let known {
+                row = try admitMissing(caller.user, to: known)
+            } else {
+                row = id.kind.traits.membership == .named ? try createNamed(id, by: caller.user) : try makeLog(id)
+            }
         }
         let old = row
         row.name = settings.name ?? row.name
@@ -111,10 +141,32 @@ extension Transaction {
         if isNew {
             try admitFirst(settings.members, to: row, by: caller)
             if id.isCommunityItself { _ = try makeLog(id.log) }
+        } else if row.isPrivate, !old.isPrivate, !caller.isAdmin {
+            // Else nobody would be in it, nor could they put anybody in.
+            try admit(caller.user, as: .owner, to: row, sinceBeginning: false, by: caller.user)
         }
         publish(.conversationChanged(id))
         if !isNew { try noteChanges(since: old, now: row, by: caller.user) }
         return isNew
+    }
+
+    private func checkMayChange(
+        _ row: ConversationRow, _ settings: ConversationSettings, by caller: Caller, permissions: Permissions
+    ) throws {
+        let id = row.id
+        guard try maySee(row, caller, permissions: permissions) else {
+            // What they hear is what they would hear if it did not exist, as far as that can be.
+            try checkMayCreate(id, by: caller, permissions: permissions)
+            throw Access.unknown(id)
+        }
+        let role = try role(of: caller.user, in: row)
+        guard permissions[.changeSettings, id.kind].isMet(by: role, isAdmin: caller.isAdmin) else {
+            throw ChatError(.forbidden, "changing the settings of \(id) takes more than you are there")
+        }
+        guard settings.members.isEmpty else {
+            throw ChatError.invalidParameter("members", "can be given only when a conversation is created")
+        }
+        try check(settings, for: id)
     }
 
     /// Refuses settings that make no sense for a conversation, before anything is changed.
@@ -179,9 +231,11 @@ extension Transaction {
     private func admitFirst(_ users: [UserID], to row: ConversationRow, by caller: Caller) throws {
         guard row.id.kind.traits.membership == .listed || row.id.isCommunityItself || row.isPrivate else { return }
         // An administrator's tool makes conversations for others; anybody else owns what they make.
-        if !caller.isAdmin { try admit(caller.user, as: .owner, to: row, sinceBeginning: false) }
+        if !caller.isAdmin {
+            try admit(caller.user, as: .owner, to: row, sinceBeginning: false, by: caller.user)
+        }
         for user in users where caller.isAdmin || user != caller.user {
-            try admit(user, as: .member, to: row, sinceBeginning: false)
+            try admit(user, as: .member, to: row, sinceBeginning: false, by: caller.user)
         }
     }
 

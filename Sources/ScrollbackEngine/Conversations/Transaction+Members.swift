@@ -37,9 +37,9 @@ extension Transaction {
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
-        try checkIsNotBanned(user, from: row)
+        try checkIsNotBanned(user, from: row, toldTo: caller.user)
         try checkIsNotErased(user)
-        try admit(user, as: role ?? .member, to: row, sinceBeginning: false)
+        try admit(user, as: role ?? .member, to: row, sinceBeginning: false, by: caller.user)
         try note(Notice(user == caller.user ? .memberJoined : .memberAdded, user: user), in: id, by: caller.user)
         return true
     }
@@ -53,9 +53,11 @@ extension Transaction {
             throw ChatError(.unknownMember, "\(user) is not a member of \(id)", parameter: "user")
         }
         let callerRole = try role(of: caller.user, in: row)
+        // In a private channel who is more in its community is that there too.
+        let theirRole = try role(of: user, in: row) ?? known.role
         let isLeaving = user == caller.user
         guard permissions[isLeaving ? .leave : .removeMember, id.kind].isMet(by: callerRole, isAdmin: caller.isAdmin),
-            isLeaving || caller.isAdmin || known.role <= callerRole ?? .member
+            isLeaving || caller.isAdmin || theirRole <= callerRole ?? .member
         else {
             throw ChatError(.forbidden, "putting \(user) out of \(id) takes more than you are there")
         }
@@ -92,14 +94,18 @@ extension Transaction {
             try store.put(span, of: member.user, in: row.number)
         }
         member.standing = .left
-        member.userRev = try advanceRev(of: member.user)
+        member.userRev = try advanceRev(of: member.user, by: other)
         put(member)
         try put(row)
         publish(.left(row.id, member.user))
     }
 
     /// Makes somebody a member from here on, or from the beginning.
-    func admit(_ user: UserID, as role: Role, to row: ConversationRow, sinceBeginning: Bool) throws {
+    ///
+    /// - Parameter caller: who does so, be it themselves.
+    func admit(
+        _ user: UserID, as role: Role, to row: ConversationRow, sinceBeginning: Bool, by caller: UserID
+    ) throws {
         var member =
             try member(user, of: row.number) ?? MemberRow(conversation: row.number, user: user, standing: .member)
         guard member.standing != .member || member.userRev == 0 else { return }
@@ -107,7 +113,7 @@ extension Transaction {
         member.role = role
         member.joinSeq = sinceBeginning ? 0 : row.head
         member.joinN = sinceBeginning ? 0 : row.n
-        member.userRev = try advanceRev(of: user)
+        member.userRev = try advanceRev(of: user, by: caller)
         var row = try conversation(row.id) ?? row
         var joined: Int64 = 0
         if sinceBeginning {
@@ -131,9 +137,7 @@ extension Transaction {
         _ id: ConversationID, seenBy caller: Caller, permissions: Permissions
     ) throws -> ConversationRow {
         let row = try conversation(id, seenBy: caller, permissions: permissions)
-        if id.kind == .community, !id.isCommunityItself, !row.isPrivate {
-            throw ChatError.publicChannel(id)
-        }
+        if row.isPublicChannel { throw ChatError.publicChannel(id) }
         return row
     }
 }

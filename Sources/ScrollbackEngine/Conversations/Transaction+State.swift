@@ -14,7 +14,7 @@ extension Transaction {
     /// Reads several conversations, as one own change.
     package func read(_ marks: [ReadMark], by caller: Caller, permissions: Permissions) throws -> [ReadAnswer] {
         var events: [ReadEvent] = []
-        let revision = try advanceRev(of: caller.user)
+        let revision = try advanceRev(of: caller.user, by: caller.user)
         let answers = try marks.map { mark in
             let id = mark.conversation.log.absolute(for: caller.user)
             let change = StateChange.read(seq: mark.place.seq, epoch: mark.place.epoch, userRev: mark.userRev)
@@ -36,12 +36,11 @@ extension Transaction {
         _ id: ConversationID, _ change: StateChange, by caller: Caller, permissions: Permissions, as revision: Int64?
     ) throws -> (ReadSummary, ReadEvent?) {
         let user = caller.user
-        if case .settings = change, try conversation(id) == nil, id.kind.traits.isImplicit,
-            id.namedUsers.contains(user), permissions[.create, id.kind].isMet(by: nil, isAdmin: caller.isAdmin)
+        if case .settings = change, id.kind.traits.isImplicit, id.namedUsers.contains(user),
+            permissions[.create, id.kind].isMet(by: nil, isAdmin: caller.isAdmin)
         {
             // Before anything was said, as one sets it for a contact.
-            try store.checkIsNotBlocked(caller, in: id)
-            _ = try createNamed(id)
+            try prepareNamed(id, for: caller)
         }
         // The rows of this batch must be where the access reads them.
         try flush()
@@ -66,7 +65,7 @@ extension Transaction {
         if case .read(let seq, _, _) = change { receipt = try keepReceipt(of: user, through: seq, in: row) }
         guard member != known || receipt != nil else { return (try access.summary(for: user, in: store), nil) }
         if member != known {
-            member.userRev = try revision ?? advanceRev(of: user)
+            member.userRev = try revision ?? advanceRev(of: user, by: user)
             put(member)
         }
         try flush()

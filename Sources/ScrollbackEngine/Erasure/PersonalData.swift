@@ -90,7 +90,7 @@ package struct PersonalData: Sendable {
             lastReport = rows.last?.number ?? lastReport
             if rows.count < Self.batch { stage = .done }
             return try rows.compactMap { row in
-                try store.conversation(numbered: row.conversation).map { .report(Report(row, in: $0.id)) }
+                try store.conversation(numbered: row.conversation).map { .report(Report(own: row, in: $0.id)) }
             }
         case .done: return nil
         }
@@ -155,6 +155,15 @@ package struct PersonalData: Sendable {
         let receipt = try store.receipt(of: user, in: row.number)
         if receipt > 0 { records.append(.receipt(row.id, receipt)) }
         return records
+    }
+}
+
+extension Report {
+    /// As who made it may have it: what the operator noted, and which of them closed it, is the operator's.
+    fileprivate init(own row: ReportRow, in conversation: ConversationID) {
+        self.init(row, in: conversation)
+        note = nil
+        closedBy = nil
     }
 }
 

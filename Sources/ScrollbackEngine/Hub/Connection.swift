@@ -11,12 +11,15 @@ package protocol Connection: AnyObject, Sendable {
     func joined(_ id: ConversationID, seesAllAbove seq: Seq)
     /// Its user is no member any more: it stops hearing it and, of a community, its channels.
     func left(_ id: ConversationID)
+    /// Its user sees less of some conversation: what it looked up before holds no more.
+    func seesLess()
     func close(_ reason: CloseReason)
     /// As above, with words for the other side.
     func close(_ reason: CloseReason, _ text: String)
 }
 
 extension Connection {
+    package func seesLess() {}
     package func close(_ reason: CloseReason, _ text: String) { close(reason) }
 }
 

@@ -70,7 +70,7 @@ package final class Hub: Sendable {
         return Array(names.sorted().prefix(limit))
     }
 
-    /// Rises whenever whoever heard some conversation was sent away.
+    /// Rises whenever whoever heard some conversation was sent away, or may see less of it.
     package var dismissals: Int { dismissed.load(ordering: .sequentiallyConsistent) }
 
     /// Lets a connection hear what is said in a conversation.
@@ -155,16 +155,21 @@ package final class Hub: Sendable {
             deliver(change, id, mark)
         case .hidden(let places, let event):
             let places = places.sorted { $0.lowerBound < $1.lowerBound }
+            let devices = connections(of: event.user)
+            // First these: whoever subscribes by an older look at the store is refused, or is there to be narrowed.
+            for device in devices { device.seesLess() }
             if let last = places.last?.upperBound {
                 shard(event.conversation).audiences.withLock {
                     $0[event.conversation]?.narrow(to: last, for: event.user)
                 }
             }
             let name = event.conversation.relative(to: event.user)
-            let devices = connections(of: event.user)
             send(.hidden(name, event.summary.epoch, places), to: devices)
             send(.read(name, event.summary), to: devices)
-        case .narrowed(let id, let head): shard(id).audiences.withLock { $0[id]?.narrow(to: head) }
+        case .narrowed(let id, let head):
+            // First the number, as where everybody is sent away.
+            dismissed.add(1, ordering: .sequentiallyConsistent)
+            shard(id).audiences.withLock { $0[id]?.narrow(to: head) }
         case .moved(let id, let mark, let isListed):
             if isListed { note(mark, of: id) }
             deliver(id) { mark.event($0) }
@@ -185,6 +190,10 @@ package final class Hub: Sendable {
             for event in events { tellPeer(of: event) }
         case .joined(let id, let user, let role, let seq):
             for connection in connections(of: user) { connection.joined(id, seesAllAbove: seq) }
+            guard id.kind.traits.membership != .named else {
+                // Who is in it its name says: what one of them sets for themselves is not the other's to know.
+                return send(.member(id.relative(to: user), user, role), to: connections(of: user))
+            }
             deliver(id) { .member($0, user, role) }
         case .left(let id, let user):
             // First it stops hearing the conversation; then it, and whoever still hears it, are told.

@@ -206,19 +206,17 @@ extension Transaction {
         guard row.id.kind.traits.hasRecents, try role(of: sender, in: row) != nil else {
             return try signGuestbook(of: row.number, as: sender)
         }
-        var member: MemberRow
         let known = try self.member(sender, of: row.number)
-        if let known {
-            member = known
-        } else {
-            // Somebody in a community's public channel: from here on they have a position there.
-            member = MemberRow(conversation: row.number, user: sender, standing: .reader)
-            let joined = try joinOfReader(sender, in: row, head: message.seq - 1, n: countBefore)
-            member.joinSeq = joined.seq
-            member.joinN = joined.n
+        // Who has none is in a community's public channel: from here on they have a position there.
+        var member = known ?? MemberRow(conversation: row.number, user: sender, standing: .reader)
+        var joined = (seq: member.joinSeq, n: member.joinN)
+        // One of when that was private says when they were put in, and not when they joined the community.
+        if known == nil || row.isPublicChannel && member.standing != .reader {
+            joined = try joinOfReader(sender, in: row, head: message.seq - 1, n: countBefore)
         }
-        let base = max(row.floorN, member.joinN, member.readN, member.clearN)
-        let position = max(member.readSeq, member.joinSeq, member.clearSeq, row.firstSeq - 1)
+        if known == nil { (member.joinSeq, member.joinN) = joined }
+        let base = max(row.floorN, joined.n, member.readN, member.clearN)
+        let position = max(member.readSeq, joined.seq, member.clearSeq, row.firstSeq - 1)
         if base == countBefore, try store.mentions(of: sender, in: row.number, above: position).isEmpty {
             member.readSeq = message.seq
             member.readN = message.n
@@ -252,23 +250,11 @@ extension Transaction {
             guard row.marks.contains(.lostPerson) else { return row }
             // What is refused lets nobody in.
             try append.judgement.check()
-            return try readmit(sender.user, to: row)
+            return try admitMissing(sender.user, to: row)
         }
         // What is refused makes no conversation.
         try append.judgement.check()
-        return try createNamed(append.conversation)
-    }
-
-    /// Puts those in again whose name somebody else uses now, from here on: what was said before is not theirs.
-    private func readmit(_ sender: UserID, to row: ConversationRow) throws -> ConversationRow {
-        var areAllThere = true
-        for user in row.id.namedUsers where try member(user, of: row.number)?.standing != .member {
-            let isUsed = try user == sender || store.user(user)?.state == .active
-            if isUsed { try admit(user, as: .member, to: row, sinceBeginning: false) } else { areAllThere = false }
-        }
-        guard areAllThere, var row = try conversation(row.id) else { return try conversation(row.id) ?? row }
-        row.marks.remove(.lostPerson)
-        return try put(row)
+        return try createNamed(append.conversation, by: sender.user)
     }
 
     private func checkMaySendHigh(_ sender: Caller, in row: ConversationRow, permissions: Permissions) throws {

@@ -124,14 +124,19 @@ extension Engine {
 
     // MARK: Actions
 
+    /// Attaches an action to a message.
+    ///
+    /// - Parameter shutOuts: as for ``send(_:to:by:origin:since:completion:)``.
     package func addAction(
         to id: MessageID, in conversation: ConversationID, type: String, value: String, operation: MessageID? = nil,
-        by caller: Caller, completion: @escaping Completion<MessageAction>
+        by caller: Caller, since shutOuts: Int? = nil, completion: @escaping Completion<MessageAction>
     ) {
         let request = request(conversation, caller, operation)
+        let shutOuts = shutOuts ?? self.shutOuts
         log.submit(
-            { [permissions] in
-                try $0.addAction(to: id, type: type, value: value, request, permissions: permissions)
+            { [permissions, erasing] in
+                try erasing.check(caller.user, since: shutOuts)
+                return try $0.addAction(to: id, type: type, value: value, request, permissions: permissions)
             }, completion: completion)
     }
 

@@ -137,10 +137,14 @@ extension Transaction {
         }
 
         if !fresh.isEmpty {
-            if known == nil { row = try createNamed(id) }
+            if known == nil {
+                row = try createNamed(id, by: caller.user)
+            } else if row.marks.contains(.lostPerson) {
+                row = try admitMissing(caller.user, to: row)
+            }
             // Members first: what they say themselves is counted as a member's.
             row = try put(row)
-            try admitImported(Set(fresh.map(\.sender)), to: row)
+            try admitImported(Set(fresh.map(\.sender)), to: row, by: caller.user)
             row = try conversation(id) ?? row
         }
         for ((append, time), files) in zip(zip(fresh, times), files) {
@@ -187,7 +191,7 @@ extension Transaction {
     }
 
     /// Those who spoke are members from the beginning.
-    private func admitImported(_ senders: Set<UserID>, to row: ConversationRow) throws {
+    private func admitImported(_ senders: Set<UserID>, to row: ConversationRow, by caller: UserID) throws {
         var lists: [ConversationRow] = []
         if let community = row.id.community, let outer = try conversation(community) { lists.append(outer) }
         if row.isPrivate || row.id.kind.traits.membership == .listed { lists.append(row) }
@@ -199,7 +203,7 @@ extension Transaction {
         }
         for list in lists {
             for sender in welcome where try member(sender, of: list.number)?.standing != .member {
-                try admit(sender, as: .member, to: list, sinceBeginning: true)
+                try admit(sender, as: .member, to: list, sinceBeginning: true, by: caller)
             }
         }
         for sender in senders { try signGuestbook(of: row.number, as: sender) }

@@ -66,7 +66,7 @@ extension Transaction {
             try self.member(user, of: row.number)
             ?? MemberRow(conversation: row.number, user: user, standing: .reader)
         if member.standing == .reader { member.joinN = subject.access.baseN }
-        member.userRev = try advanceRev(of: user)
+        member.userRev = try advanceRev(of: user, by: user)
         member.hasVoids = true
         for places in places {
             let before = try number(at: places.lowerBound - 1, in: row)

@@ -47,7 +47,7 @@ extension Transaction {
                 try store.dropVoid(from: void.places.lowerBound, of: user, in: subject.row.number)
             }
             member.hasVoids = try !store.voids(of: user, in: subject.row.number).isEmpty
-            member.userRev = try advanceRev(of: user)
+            member.userRev = try advanceRev(of: user, by: user)
             put(member)
             try flush()
             try tell(user, that: [1...seq], areHiddenIn: request, permissions: permissions)

@@ -36,10 +36,18 @@ extension Transaction {
     /// The newest message that the list of recents does not pass over is another now.
     private func findRecent(below seq: Seq, in row: inout ConversationRow) throws {
         row.recentSeq = 0
+        // Messages of a hole lie there until they are removed.
+        let holes =
+            row.hasVoids ? SeqRangeSet(try store.voids(of: nil, in: row.number).map(\.places)) : SeqRangeSet()
         var place = seq - 1
-        for _ in 0..<MessageTraits.recentsDepth {
+        var depth = MessageTraits.recentsDepth
+        while depth > 0 {
             guard let message = try store.message(atOrBelow: place, in: row.number), message.seq >= row.firstSeq else {
                 return
+            }
+            if let hole = holes.range(containing: message.seq) {
+                place = hole.lowerBound - 1
+                continue
             }
             if message.attributes.traits.bits & MessageTraits.passedOver == 0 {
                 row.recentSeq = message.seq
@@ -47,6 +55,7 @@ extension Transaction {
                 return
             }
             place = message.seq - 1
+            depth -= 1
         }
     }
 

@@ -127,12 +127,12 @@ package final class Transaction {
         members = members.filter { $0.key.conversation != conversation.number }
     }
 
-    /// Counts one more change that a user made to their own state.
-    package func advanceRev(of user: UserID) throws -> Int64 {
+    /// Counts one more change to what a user has of their own, made by them or by who puts them in or out.
+    package func advanceRev(of user: UserID, by caller: UserID) throws -> Int64 {
         var row = try store.user(user) ?? UserRow(profile: UserProfile(id: user))
         row.rev += 1
-        // Somebody uses the name again.
-        if row.state == .erased { row.state = .active }
+        // Somebody uses the name again: that others write to it makes nobody of it.
+        if row.state == .erased, user == caller { row.state = .active }
         try store.put(row)
         return row.rev
     }

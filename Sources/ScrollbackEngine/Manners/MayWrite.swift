@@ -66,8 +66,10 @@ extension Engine {
     func checkMaySend(in name: ConversationID, by caller: Caller, _ store: any StoreReader) throws -> Access? {
         let row = try store.conversation(name)
         var isNew = row?.isDeleted ?? true
-        // Made anew for who uses the name of somebody who was erased.
-        if let row, row.marks.contains(.lostPerson), try store.member(caller.user, of: row.number) == nil {
+        // Made anew for who uses the name of somebody who was erased, and for whom nothing was said to yet.
+        if let row, row.marks.contains(.lostPerson),
+            try store.member(caller.user, of: row.number)?.standing != .member
+        {
             isNew = true
         }
         if isNew, name.kind.traits.isImplicit, caller.isAdmin || name.namedUsers.contains(caller.user) {

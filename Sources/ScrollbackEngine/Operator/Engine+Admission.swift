@@ -68,11 +68,12 @@ extension UserRow {
 }
 
 extension Ban {
-    /// What who is banned is told.
-    func refusal(_ place: String, now: Date) -> ChatError {
+    /// What who is banned is told, or who wants to put them in.
+    func refusal(_ place: String, now: Date, toldTo caller: UserID? = nil) -> ChatError {
+        let who = caller.map { $0 == id } ?? true ? "you are" : "\(id) is"
         let end = until.map { " until \($0.iso8601)" } ?? ""
         var error = ChatError(
-            .banned, "you are banned from \(place)\(end)\(reason.map { ": \($0)" } ?? "")",
+            .banned, "\(who) banned from \(place)\(end)\(reason.map { ": \($0)" } ?? "")",
             retryAfter: until.map { max(0, $0.timeIntervalSince(now)) })
         error.until = until
         error.reason = reason

@@ -3,6 +3,9 @@ package import ScrollbackModel
 package import ScrollbackWire
 
 extension Engine {
+    /// The longest a ban that ends may last, in seconds: ten years.
+    package static let longestBan: TimeInterval = 315_360_000
+
     /// Keeps somebody out of a conversation, or (nil) off the server; who is banned already is banned as said now.
     ///
     /// - Parameters:
@@ -13,8 +16,9 @@ extension Engine {
         by caller: Caller, completion: @escaping Completion<Void>
     ) {
         let now = clock()
-        if let until, until <= now {
-            return completion(.failure(.invalidParameter("until", "must lie in the future")))
+        if let until, until <= now || until > now.addingTimeInterval(Self.longestBan) {
+            return completion(
+                .failure(.invalidParameter("until", "must lie in the future, and at most ten years from now")))
         }
         let ban = Ban(id: user, until: until, reason: reason, by: caller.user, at: now)
         if let conversation {

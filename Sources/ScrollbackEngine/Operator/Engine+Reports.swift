@@ -7,15 +7,19 @@ extension Engine {
     ///
     /// Who reports it once more changes what they said about it, and has it looked at again; the copy stays the first one.
     ///
-    /// - Parameter text: its length was checked.
+    /// - Parameters:
+    ///   - text: its length was checked.
+    ///   - shutOuts: as for ``send(_:to:by:origin:since:completion:)``.
     package func report(
         _ id: MessageID, in conversation: ConversationID, reason: ReportReason, text: String?, by caller: Caller,
-        completion: @escaping Completion<(number: Int64, isNew: Bool)>
+        since shutOuts: Int? = nil, completion: @escaping Completion<(number: Int64, isNew: Bool)>
     ) {
         let request = ChangeRequest(conversation: conversation.log.absolute(for: caller.user), caller: caller)
         let now = clock()
+        let shutOuts = shutOuts ?? self.shutOuts
         log.submit(
-            { [permissions] transaction in
+            { [permissions, erasing] transaction in
+                try erasing.check(caller.user, since: shutOuts)
                 let subject = try transaction.subject(of: request, permissions: permissions, needsMember: false)
                 let message = try transaction.message(id, of: subject)
                 let number = subject.row.number

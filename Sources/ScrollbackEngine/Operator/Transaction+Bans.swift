@@ -4,23 +4,28 @@ import ScrollbackModel
 extension StoreReader {
     /// Refuses who was banned from a conversation, or from the community a channel belongs to.
     ///
-    /// Where nobody was ever banned nothing is read.
+    /// Where nobody was ever banned nothing is read. A public channel has no bans: those of when it was private hold
+    /// again once it is that again.
     ///
+    /// - Parameter caller: who is told so, if somebody else.
     /// - Throws: `banned`.
-    func checkIsNotBanned(_ user: UserID, from places: [ConversationRow], now: Date) throws {
-        for place in places where place.marks.contains(.bans) {
+    func checkIsNotBanned(
+        _ user: UserID, from places: [ConversationRow], now: Date, toldTo caller: UserID? = nil
+    ) throws {
+        for place in places where place.marks.contains(.bans) && !place.isPublicChannel {
             if let ban = try ban(of: user, in: place.number)?.ban, ban.holds(at: now) {
-                throw ban.refusal("\(place.id)", now: now)
+                throw ban.refusal("\(place.id)", now: now, toldTo: caller ?? user)
             }
         }
     }
 }
 
 extension Transaction {
-    /// As ``StoreReader/checkIsNotBanned(_:from:now:)``, over the rows as this batch left them.
-    func checkIsNotBanned(_ user: UserID, from row: ConversationRow) throws {
+    /// As ``StoreReader/checkIsNotBanned(_:from:now:toldTo:)``, over the rows as this batch left them.
+    func checkIsNotBanned(_ user: UserID, from row: ConversationRow, toldTo caller: UserID? = nil) throws {
         let community = row.id.isCommunityItself ? nil : try row.id.community.flatMap { try conversation($0) }
-        try store.checkIsNotBanned(user, from: [row] + (community.map { [$0] } ?? []), now: now.date)
+        try store.checkIsNotBanned(
+            user, from: [row] + (community.map { [$0] } ?? []), now: now.date, toldTo: caller)
     }
 
     /// A conversation that the caller may ban people from.
@@ -30,7 +35,7 @@ extension Transaction {
         _ id: ConversationID, by caller: Caller, permissions: Permissions
     ) throws -> ConversationRow {
         let row = try conversation(id, seenBy: caller, permissions: permissions)
-        if id.kind == .community, !id.isCommunityItself, !row.isPrivate {
+        if row.isPublicChannel {
             throw ChatError.invalidParameter(
                 "conversation",
                 "is a public channel: ban from its community, \(ConversationID.community(id.target)), or mute them here"

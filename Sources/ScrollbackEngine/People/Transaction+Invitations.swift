@@ -14,7 +14,7 @@ extension Transaction {
             throw ChatError(.conflict, "\(user) is a member of \(id) already", parameter: "user")
         }
         try checkIsNotErased(user)
-        try checkIsNotBanned(user, from: row)
+        try checkIsNotBanned(user, from: row, toldTo: caller.user)
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
@@ -59,7 +59,7 @@ extension Transaction {
         if row.isPrivate, let community = try conversation(.community(id.target)) {
             try checkIsMember(user, of: community)
         }
-        try admit(user, as: .member, to: row, sinceBeginning: false)
+        try admit(user, as: .member, to: row, sinceBeginning: false, by: user)
         return true
     }
 

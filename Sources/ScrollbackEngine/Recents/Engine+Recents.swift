@@ -133,15 +133,27 @@ extension Engine {
             try involvements(of: caller.user, in: store).compactMap { involved -> ReadMark? in
                 guard involved.isMember, !involved.isDeleted, !involved.isCommunityItself,
                     involved.kind.traits.hasRecents, scope.kind.map({ $0 == involved.kind }) ?? true,
-                    involved.head > involved.position || involved.isMarkedUnread,
-                    let row = try store.conversation(numbered: involved.number)
+                    involved.isPublicChannel || involved.head > involved.position || involved.isMarkedUnread,
+                    let row = try store.conversation(numbered: involved.number),
+                    let position = try position(of: involved, row, for: caller, in: store)
                 else { return nil }
                 let seq = try scope.upTo.map { try store.place(atOrBefore: $0, in: row) } ?? row.head
-                guard seq > involved.position || involved.isMarkedUnread else { return nil }
+                guard seq > position || involved.isMarkedUnread else { return nil }
                 let place = LogPlace(seq: max(0, seq), epoch: row.epoch(in: self.store.generation))
                 return ReadMark(conversation: row.id.relative(to: caller.user), place: place)
             }
         }
+    }
+
+    /// The place up to which nothing is unread.
+    ///
+    /// Since when somebody is in a public channel its community says: they may have no row there, or one of when it was
+    /// private.
+    private func position(
+        of involved: InvolvementRow, _ row: ConversationRow, for caller: Caller, in store: any StoreReader
+    ) throws -> Seq? {
+        guard involved.isPublicChannel else { return involved.position }
+        return try visible(row, for: caller, in: store)?.readPosition
     }
 }
 

@@ -20,6 +20,8 @@ package struct InvolvementRow: Hashable, Sendable {
     /// Their own row's; absent where they have none.
     package var standing: MemberRow.Standing?
     package var userRev: Int64
+    /// Their change counter in the community of a channel: what they change there, joining above all, concerns each.
+    package var communityRev: Int64
     package var isMuted: Bool
     package var isPinned: Bool
     package var isMarkedUnread: Bool
@@ -45,6 +47,7 @@ package struct InvolvementRow: Hashable, Sendable {
         activeAt = Timetoken(rawValue: 0)
         recentSeq = 0
         userRev = 0
+        communityRev = 0
         isMuted = false
         isPinned = false
         isMarkedUnread = false
@@ -80,7 +83,15 @@ package struct InvolvementRow: Hashable, Sendable {
     ///
     /// Who left hears that they left, and of the end: that it was deleted, and perhaps made anew without them,
     /// which leaves a row that counts no change of theirs.
-    var follows: Bool { isMember || isDeleted || userRev == 0 }
+    var follows: Bool { isMember || isDeleted || isMadeAnew }
+
+    /// Of a public channel its community tells, since there they are.
+    private var isMadeAnew: Bool { isPublicChannel ? changedRev == 0 : standing == .left && userRev == 0 }
+
+    /// Their own change counter when they last changed something there, or in the community.
+    var changedRev: Int64 { max(userRev, communityRev) }
+
+    var isPublicChannel: Bool { kind == .community && !isCommunityItself && !isPrivate }
 
     /// Whether it may have a place in the list: something was said there, and they did not take it out since.
     var isListed: Bool {
@@ -147,8 +158,7 @@ extension Engine {
             if involved.kind != .community { found.append(involved) }
             guard involved.isCommunityItself else { continue }
             for var channel in try channels(of: involved.number, isMember: involved.isMember, for: user, in: store) {
-                // What they change in the community, joining above all, concerns each of its channels.
-                channel.userRev = max(channel.userRev, involved.userRev)
+                channel.communityRev = involved.userRev
                 found.append(channel)
             }
         }

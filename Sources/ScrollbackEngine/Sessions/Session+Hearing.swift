@@ -69,6 +69,10 @@ extension Session {
         }
     }
 
+    package func seesLess() {
+        state.withLock { $0.removals += 1 }
+    }
+
     package func left(_ id: ConversationID) {
         state.withLock { state in
             state.removals += 1

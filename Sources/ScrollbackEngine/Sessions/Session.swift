@@ -68,7 +68,7 @@ package final class Session: Connection {
         ///
         /// The hub is told under this lock, so that the two never differ; the hub calls nothing under its own.
         var subscriptions: Set<ConversationID> = []
-        /// How often something was taken from its user.
+        /// How often something was taken from its user: a conversation, or places of one.
         var removals = 0
         var isActive = true
         /// Whether others may be told that its user is there.

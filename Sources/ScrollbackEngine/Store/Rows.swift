@@ -85,6 +85,9 @@ package struct ConversationRow: Hashable, Sendable {
         moved = 0
     }
 
+    /// Whether it is a community's channel whose members are the community's.
+    var isPublicChannel: Bool { id.kind == .community && !id.isCommunityItself && !isPrivate }
+
     /// What the list of recents is sorted by.
     package var activeAt: Timetoken { recentSeq > 0 ? recentTime : timetoken }
 
@@ -116,7 +119,9 @@ package struct ConversationMarks: OptionSet, Hashable, Sendable {
 
     /// Somebody was banned there since the log was made.
     package static let bans = ConversationMarks(rawValue: 1)
-    /// One of a direct conversation's two was erased: whoever uses their name again is put in anew.
+    /// Not both of a direct conversation's two are members: one was erased, or nothing was said to them yet.
+    ///
+    /// Who is missing is put in with the next message, one who was erased once somebody uses the name again.
     package static let lostPerson = ConversationMarks(rawValue: 2)
 }
 

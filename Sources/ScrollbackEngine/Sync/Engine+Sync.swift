@@ -27,28 +27,26 @@ extension Engine {
             let involved = try involvements(of: caller.user, in: store)
             // What the snapshot has beyond the number is in this pass too: a live event need not have told of it.
             let newest = max(moved, involved.map(\.moved).max() ?? 0)
-            var pass = try cursor.pass ?? .init(moved: newest, userRev: store.user(caller.user)?.rev ?? 0, below: .max)
+            var pass = try cursor.pass ?? .init(moved: newest, userRev: store.user(caller.user)?.rev ?? 0)
             let isFirst = cursor.pass == nil
             var candidates = involved.filter { candidate in
-                candidate.moved <= pass.moved && candidate.moved < pass.below
-                    && pass.top.map { candidate.place < $0 } ?? true
-                    && (candidate.follows && candidate.moved > cursor.moved || candidate.userRev > cursor.userRev)
+                pass.isYetToGive(candidate)
+                    && (candidate.follows && candidate.moved > cursor.moved || candidate.changedRev > cursor.userRev)
             }
             // A new device begins with what stands at the top of the list, all of it at hand.
             let isTop = isFirst && cursor.isNew && candidates.count > limit
             if isTop {
                 candidates.sort { $0.place > $1.place }
             } else {
-                candidates.sort { $0.moved > $1.moved }
+                // Several conversations of one commit share its number: among them it goes by their own.
+                candidates.sort { ($0.moved, $0.number) > ($1.moved, $1.number) }
             }
 
             var window = HeadWindow(heads: [], cursor: "", isDone: false)
             var count = 0
             var bytes = 0
             for candidate in candidates {
-                // Several conversations of one commit share its number: a window never ends between them.
-                let isParted = count > 0 && (isTop || candidate.moved != candidates[count - 1].moved)
-                if isParted, count >= limit || bytes >= PageRoom.answerBytes { break }
+                if count >= limit || bytes >= PageRoom.answerBytes { break }
                 count += 1
                 guard var head = try headOrTombstone(of: candidate, for: caller, in: store) else { continue }
                 if text != nil, candidate.hasVoids {
@@ -64,14 +62,15 @@ extension Engine {
             if window.isDone {
                 // What they left and what has moved since is in no later pass: that they left is said here.
                 for candidate in involved
-                where !candidate.follows && candidate.moved > pass.moved && candidate.userRev > cursor.userRev {
+                where !candidate.follows && candidate.moved > pass.moved && candidate.changedRev > cursor.userRev {
                     if let head = try headOrTombstone(of: candidate, for: caller, in: store) {
                         window.heads.append(head)
                     }
                 }
                 cursor = SyncCursor(generation: self.store.generation, moved: pass.moved, userRev: pass.userRev)
             } else {
-                if isTop { pass.top = candidates[count - 1].place } else { pass.below = candidates[count - 1].moved }
+                let last = candidates[count - 1]
+                if isTop { pass.top = last.place } else { (pass.below, pass.number) = (last.moved, last.number) }
                 cursor.pass = pass
             }
             window.cursor = cursor.text
@@ -187,7 +186,7 @@ extension Engine {
             epoch: row.epoch(in: self.store.generation), view: row.view, head: 0, firstSeq: 1, n: 0, rev: 0)
         return ConversationHead(
             conversation: row.id.relative(to: caller.user), state: state, isMember: false,
-            userRev: involved.userRev)
+            userRev: involved.changedRev)
     }
 
     /// What the caller may see of a conversation, if anything.
@@ -214,10 +213,16 @@ private struct SyncCursor {
         /// What the pass looks at: as it was when it began.
         var moved: Int64
         var userRev: Int64
-        /// Conversations from here on were given.
-        var below: Int64
+        /// Conversations from here on were given: what a commit moved, by its number, and of one commit's those from a
+        /// number of their own on.
+        var below = Int64.max
+        var number: Int64 = 0
         /// So were those that stand at or above a place of the list.
         var top: RecentsPlace?
+
+        func isYetToGive(_ row: InvolvementRow) -> Bool {
+            row.moved <= moved && (row.moved, row.number) < (below, number) && top.map { row.place < $0 } ?? true
+        }
     }
 
     /// Whether it is that of a device that knows nothing yet.
@@ -231,22 +236,25 @@ private struct SyncCursor {
 
     init(_ text: String) throws(ChatError) {
         let numbers = text.split(separator: ".").map { UInt64($0, radix: 36) }
-        guard [3, 6, 9].contains(numbers.count), !numbers.contains(nil),
+        // An older server's have no number of a conversation: it parted no commit.
+        guard [3, 6, 7, 9, 10].contains(numbers.count), !numbers.contains(nil),
             case let values = numbers.compactMap({ $0 }),
-            values.dropFirst().prefix(5).allSatisfy({ $0 <= Int64.max })
+            values.dropFirst().prefix(6).allSatisfy({ $0 <= Int64.max })
         else { throw .invalidParameter("cursor", "must be one that sync gave, as it was") }
         generation = values[0]
         moved = Int64(values[1])
         userRev = Int64(values[2])
         guard values.count >= 6 else { return }
         var pass = Pass(moved: Int64(values[3]), userRev: Int64(values[4]), below: Int64(values[5]))
-        if values.count == 9 { pass.top = try RecentsPlace(values[6...]) }
+        var rest = values[6...]
+        if rest.count % 3 == 1, let number = rest.popFirst() { pass.number = Int64(number) }
+        if !rest.isEmpty { pass.top = try RecentsPlace(rest) }
         self.pass = pass
     }
 
     var text: String {
         var values = [generation, UInt64(moved), UInt64(userRev)]
-        if let pass { values += [UInt64(pass.moved), UInt64(pass.userRev), UInt64(pass.below)] }
+        if let pass { values += [pass.moved, pass.userRev, pass.below, pass.number].map { UInt64($0) } }
         if let top = pass?.top { values += top.numbers }
         return values.map { String($0, radix: 36) }.joined(separator: ".")
     }

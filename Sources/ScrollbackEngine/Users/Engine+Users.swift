@@ -32,14 +32,19 @@ extension Engine {
     }
 
     /// Changes a profile: one's own, or as an administrator anybody's.
+    ///
+    /// - Parameter shutOuts: as for ``send(_:to:by:origin:since:completion:)``.
     package func putUser(
-        _ id: UserID, _ change: ProfileChange, by caller: Caller, completion: @escaping Completion<UserProfile>
+        _ id: UserID, _ change: ProfileChange, by caller: Caller, since shutOuts: Int? = nil,
+        completion: @escaping Completion<UserProfile>
     ) {
         guard caller.user == id || caller.isAdmin else {
             return completion(.failure(ChatError(.forbidden, "only \(id) or an administrator changes this profile")))
         }
+        let shutOuts = shutOuts ?? self.shutOuts
         log.submit(
-            { transaction in
+            { [erasing] transaction in
+                try erasing.check(caller.user, since: shutOuts)
                 var row = try transaction.store.user(id) ?? UserRow(profile: UserProfile(id: id))
                 if row.state == .erasing { throw row.unknown }
                 if row.state == .erased { row.state = .active }

@@ -12,13 +12,13 @@ extension Query {
         }
     }
 
-    /// Communities come as themselves, in place of the channels they have.
+    /// Communities come as themselves, in place of the channels they have. Conditions stand at the top and not in a
+    /// function: so a row is looked at no further than its answer takes.
     private static let listing = """
         SELECT c.number, iif(c.recentSeq > 0, c.recentTime, c.timetoken), m.isPinned, m.standing = 1, c.kind = 'community'
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
-        WHERE m.user = ?1 AND (?2 = '' OR c.kind = ?2) AND iif(
-            c.kind = 'community', c.part = '',
-            NOT c.isDeleted AND c.kind IN (\(kindsWithRecents)) AND c.head > 0
+        WHERE m.user = ?1 AND (?2 = '' OR c.kind = ?2) AND (c.kind <> 'community' OR c.part = '')
+            AND (c.kind = 'community' OR NOT c.isDeleted AND c.kind IN (\(kindsWithRecents)) AND c.head > 0
                 AND iif(c.recentSeq > 0, c.recentSeq, c.head) > m.removedSeq AND (?3 IS NULL OR m.isMuted = ?3)
                 AND (NOT ?4 OR m.isMarkedUnread OR c.head > \(position)))
         """

@@ -65,22 +65,30 @@ extension Verification {
         }
     }
 
+    /// Times of membership come one after the other; in one from the beginning, as an import makes it for who left, those
+    /// from before may lie.
     private mutating func checkSpans(of row: ConversationRow) throws {
         var user = ""
-        var end: UInt64? = 0
+        // Of the one before, and of one from the beginning.
+        var (end, firstEnd): (UInt64, UInt64) = (0, 0)
         try connection.run(statements.spans, bind: { $0.add(row.number) }) { columns in
             let name = columns.text()
             // Of a community these are times without a sign; places have the same order either way.
             let joined = columns.bits()
             let left = columns.optionalInteger().map { UInt64(bitPattern: $0) }
-            if name != user { (user, end) = (name, 0) }
-            if end.map({ joined < $0 }) ?? true {
-                try found("\(row.id): \(user)'s membership from \(joined) begins before the one before it ended")
-            }
+            if name != user { (user, end, firstEnd) = (name, 0, 0) }
             if let left, left < joined {
                 try found("\(row.id): \(user)'s membership from \(joined) ended before, at \(left)")
             }
-            end = left
+            if joined == 0 {
+                firstEnd = left ?? .max
+                return true
+            }
+            let isWithin = left.map { $0 <= firstEnd } ?? false
+            if joined < (isWithin ? end : max(end, firstEnd)) {
+                try found("\(row.id): \(user)'s membership from \(joined) begins before the one before it ended")
+            }
+            end = left ?? .max
             return true
         }
     }

@@ -39,9 +39,6 @@ extension Route {
         return respond { page.writeMembers(to: &$0) }
     }
 
-    /// The longest a ban that ends may last, in seconds: ten years.
-    private static let longestBan = 315_360_000.0
-
     private static func put(
         _ conversation: ConversationID?, _ scope: RequestScope, _ request: Request, _ context: BasicRequestContext
     ) async throws(ChatError) -> Response {
@@ -58,9 +55,10 @@ extension Route {
             default: try value.skip()
             }
         }
-        if let lifetime, !(1...longestBan).contains(lifetime) {
+        let longest = Engine.longestBan
+        if let lifetime, !(1...longest).contains(lifetime) {
             throw .invalidParameter(
-                "expiresIn", "must be in 1...\(Int(longestBan)) seconds, or left out for good", limit: Int(longestBan))
+                "expiresIn", "must be in 1...\(Int(longest)) seconds, or left out for good", limit: Int(longest))
         }
         let until = lifetime.map { scope.engine.clock().addingTimeInterval($0) }
         let words = reason
@@ -83,6 +81,7 @@ extension Route {
     static let reports: [Route] = [
         Route(.post, "/v1/conversations/{conversation}/messages/{id}/reports") {
             scope, request, context throws(ChatError) in
+            let shutOuts = scope.engine.shutOuts
             let caller = try await scope.caller(request)
             let conversation = try scope.conversation(context)
             let id = try MessageID(try scope.segment("id", context))
@@ -98,7 +97,8 @@ extension Route {
             let (why, words) = (try reason.required("reason"), text)
             try scope.takeAllowance(of: caller)
             let report = try await scope.write {
-                $0.report(id, in: conversation, reason: why, text: words, by: caller, completion: $1)
+                $0.report(
+                    id, in: conversation, reason: why, text: words, by: caller, since: shutOuts, completion: $1)
             }
             return respond(report.isNew ? .created : .ok) { $0.field("number", report.number) }
         },

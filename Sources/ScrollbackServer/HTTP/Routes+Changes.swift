@@ -118,6 +118,7 @@ extension Route {
     static let actions: [Route] = [
         Route(.post, "/v1/conversations/{conversation}/messages/{id}/actions") {
             scope, request, context throws(ChatError) in
+            let shutOuts = scope.engine.shutOuts
             let caller = try await scope.caller(request)
             let conversation = try scope.conversation(context)
             let id = try MessageID(try scope.segment("id", context))
@@ -136,7 +137,8 @@ extension Route {
             try scope.takeAllowance(of: caller)
             let action = try await scope.write {
                 $0.addAction(
-                    to: id, in: conversation, type: wanted, value: value, operation: key, by: caller, completion: $1)
+                    to: id, in: conversation, type: wanted, value: value, operation: key, by: caller, since: shutOuts,
+                    completion: $1)
             }
             return respond(.created) { action.writeMembers(to: &$0) }
         },

@@ -35,11 +35,11 @@ extension Route {
         },
         Route(.get, "/v1/communities/{target}/channels") { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
-            let list = try scope.list(request)
+            let query = try scope.list(request)
             let community = try Identifier(try scope.segment("target", context), parameter: "target")
-            let after = try list.cursor.map { (text) throws(ChatError) in try Identifier(text, parameter: "cursor") }
+            let after = try query.cursor.map { (text) throws(ChatError) in try Identifier(text, parameter: "cursor") }
             let (heads, next) = try await scope.read {
-                try $0.channels(of: community, after: after, limit: list.limit, by: caller)
+                try $0.channels(of: community, after: after, limit: query.limit, by: caller)
             }
             return list(heads, "channels", next?.text)
         },

@@ -59,6 +59,7 @@ extension Route {
             return answer(try await scope.read { try $0.user(user) })
         },
         Route(.put, "/v1/users/{user}") { scope, request, context throws(ChatError) in
+            let shutOuts = scope.engine.shutOuts
             let caller = try await scope.caller(request)
             let user = try UserID(try scope.segment("user", context))
             var fields = ProfileFields()
@@ -67,7 +68,8 @@ extension Route {
             }
             try scope.engine.limits.check(attribute: fields.metadata, "metadata")
             let change = ProfileChange(name: fields.name, avatar: fields.avatar, metadata: fields.metadata)
-            return answer(try await scope.write { $0.putUser(user, change, by: caller, completion: $1) })
+            return answer(
+                try await scope.write { $0.putUser(user, change, by: caller, since: shutOuts, completion: $1) })
         },
         Route(.post, "/v1/users/fetch") { scope, request, _ throws(ChatError) in
             _ = try await scope.caller(request)

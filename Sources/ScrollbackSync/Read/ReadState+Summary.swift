@@ -37,9 +37,11 @@ extension ReadState {
     }
 
     /// What the user sees of the log is another: how far it counted as read before says nothing now.
+    ///
+    /// Only the server knows how far it is read, unless it was read here just now.
     package mutating func seeAnew() {
         readSeq = 0
-        certainty = max(certainty, .estimated)
+        certainty = max(certainty, pendingReadSeq == nil ? .disputed : .estimated)
     }
 
     /// No more is left than was, and than there is above the place that was read to.

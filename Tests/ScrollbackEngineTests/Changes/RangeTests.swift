@@ -128,6 +128,15 @@ struct RangeTests {
                 == 9)
     }
 
+    @Test("The newest message of the list of recents is none of a hole whose rows are there yet")
+    func recentPastHole() throws {
+        for number in 1...9 { try world.send("\(number)", to: group, by: "alice") }
+        #expect(try remove(4, 7) == 3)
+        #expect(try remove(7, nil) == 3)
+        #expect(try row().recentSeq == 3)
+        #expect(try row().recentTime == world.head(group, "bob").lastMessage?.timetoken)
+    }
+
     @Test("Several holes are all swept in one go")
     func severalHoles() async throws {
         try world.fill(group, 500)

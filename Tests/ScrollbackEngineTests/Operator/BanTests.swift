@@ -80,6 +80,44 @@ struct BanTests {
         #expect(refusal { try world.ban("alice", until: past, from: group, by: moderator) }?.parameter == "until")
     }
 
+    @Test("A ban that ends lasts ten years at most")
+    func longest() throws {
+        let world = try world()
+        let end = world.clock.now + Engine.longestBan
+        for place in [group, nil] {
+            let error = refusal { try world.ban("bob", until: end + 1, from: place) }
+            #expect(error?.code == .invalidParameter && error?.parameter == "until")
+            try world.ban("bob", until: end, from: place)
+        }
+    }
+
+    @Test("Who is banned is told that they are, and who wants to put them in or invite them, who is")
+    func words() throws {
+        let world = try world()
+        try world.ban("bob", from: group, by: moderator)
+        let own = refusal { try world.send(to: group, by: "bob") }
+        #expect(own?.message.hasPrefix("you are banned from group:g") == true)
+        for error in [
+            refusal { try world.join(group, "bob", by: moderator) },
+            refusal { try world.invite("bob", to: group, by: moderator) },
+        ] {
+            #expect(error?.message.hasPrefix("bob is banned from group:g") == true)
+        }
+    }
+
+    @Test("A private channel's ban does not hold while the channel is public")
+    func madePublic() throws {
+        let world = try World()
+        let secret = ConversationID.community("town", channel: "secret")
+        try world.make(.community("town"), members: ["alice", "bob"])
+        try world.put(secret, .init(isPrivate: true, members: ["alice", "bob"]))
+        try world.ban("bob", from: secret)
+        try world.put(secret, .init(isPrivate: false))
+        try world.send("hello", to: secret, by: "bob")
+        try world.put(secret, .init(isPrivate: true))
+        #expect(refusal { try world.join(secret, "bob") }?.code == .banned)
+    }
+
     @Test("A ban from a community is one from its channels; a public channel has none of its own")
     func community() throws {
         let world = try World()

@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackWire
 import Synchronization
 import Testing
 
@@ -121,6 +122,76 @@ extension ErasureTests {
         #expect(slow?.code == .userDeactivated)
         try world.send("of somebody else", to: room, by: "alice")
         #expect(try world.log(of: room, by: "bob").texts == ["", "of somebody else"])
+    }
+
+    @Test("What was asked for before they were shut out, and comes after their erasure, makes nobody of them again")
+    func lateRequests() async throws {
+        let world = try world()
+        let other = world.submission("anybody here?")
+        try world.send(other, to: room, by: "bob")
+        let alice = Caller(user: "alice")
+        let slowBody = world.engine.shutOuts
+        try await world.erase("alice", .erase)
+        let late = [
+            refusal {
+                _ = try world.done {
+                    world.engine.putUser(
+                        "alice", .init(name: "Alice"), by: alice, since: slowBody, completion: $0)
+                }
+            },
+            refusal {
+                _ = try world.done {
+                    world.engine.addAction(
+                        to: other.id, in: room, type: "reaction", value: "👍", by: alice, since: slowBody,
+                        completion: $0)
+                }
+            },
+            refusal {
+                _ = try world.done {
+                    world.engine.report(
+                        other.id, in: room, reason: .spam, text: nil, by: alice, since: slowBody, completion: $0)
+                }
+            },
+        ]
+        #expect(late.allSatisfy { $0?.code == .userDeactivated }, "\(late)")
+        #expect(try traces(of: "alice", in: world) == [])
+        #expect(try world.store.read { try $0.user("alice")?.state } == .erased)
+        // Somebody else, with the same name.
+        _ = try world.done {
+            world.engine.putUser("alice", .init(name: "Alice"), by: alice, completion: $0)
+        }
+        #expect(try world.store.read { try $0.user("alice")?.state } == .active)
+    }
+
+    @Test("Who writes to somebody who was erased makes nobody of them; who uses the name does")
+    func writtenTo() async throws {
+        let world = try world()
+        try await world.erase("alice", .anonymize)
+        try world.send("are you there?", to: .direct("alice"), by: "dave")
+        #expect(try world.store.read { try $0.user("alice")?.state } == .erased)
+        #expect(refusal { _ = try world.engine.user("alice") }?.code == .unknownUser)
+        world.clock.advance(by: 1)
+        try world.read(.direct("dave"), to: 1, by: "alice")
+        #expect(try world.store.read { try $0.user("alice")?.state } == .active)
+    }
+
+    @Test("Of their reports they are told what they said, and nothing of what the operator wrote about them")
+    func exportedReport() throws {
+        let world = try world()
+        let number = try #require(
+            try world.store.read { try $0.reports(by: "alice", after: 0, limit: 1).first?.number })
+        _ = try world.done {
+            world.engine.putReport(number, isOpen: false, note: "again", by: World.admin, completion: $0)
+        }
+        var data = PersonalData(of: "alice")
+        var reports: [Report] = []
+        while case let next = try data.next(world.engine), let some = next.records {
+            for case .report(let report) in some { reports.append(report) }
+            data = next.data
+        }
+        let report = try #require(reports.first)
+        #expect(report.text == "my words" && !report.isOpen && report.closedAt != nil)
+        #expect(report.note == nil && report.closedBy == nil)
     }
 
     @Test("Where the register can't be written it is said, and the job begins all the same")

@@ -253,6 +253,38 @@ struct RemovalTests {
         #expect(moments >= 2)
     }
 
+    /// What leaves bob less to see of a group whose past was everybody's.
+    private static let narrowings: [(String, @Sendable (World, ConversationID, MessageID) throws -> Void)] = [
+        ("history that closes", { world, id, _ in try world.put(id, .init(visibility: .sinceJoin)) }),
+        ("deleted for himself", { world, id, message in try world.hide([message], in: id, by: "bob") }),
+        ("cleared", { world, id, _ in try world.clear(id, through: 1, by: "bob") }),
+    ]
+
+    @Test(
+        "At whichever moment of a hello somebody comes to see less, no change of what they don't see is heard",
+        arguments: 0..<3)
+    func lessToSeeAtEveryMomentOfHello(_ index: Int) throws {
+        let (name, take) = Self.narrowings[index]
+        var moments = 0
+        for moment in 1...20 {
+            let store = InterruptingStore()
+            let world = try World(store: store)
+            try world.make(group, members: ["alice"], visibility: .everything)
+            let message = world.submission("early")
+            try world.send(message, to: group, by: "alice")
+            try world.join(group, "bob")
+            let device = Doors(world).connect()
+            store.interrupt(after: moment) { [group] in try take(world, group, message.id) }
+            device.hello("bob")
+            guard store.wasInterrupted else { break }
+            moments = moment
+            try world.edit(message.id, in: group, "edited", by: Caller(user: "alice"))
+            let isHeard = try device.events.contains { if case .changed = $0 { true } else { false } }
+            #expect(!isHeard, "\(name) after read \(moment)")
+        }
+        #expect(moments >= 2)
+    }
+
     /// What takes a community's channel from bob.
     private static let channelTakings: [(String, @Sendable (World, ConversationID) throws -> Void)] = [
         ("put out of the community", { world, _ in try world.leave(.community("c"), "bob") }),

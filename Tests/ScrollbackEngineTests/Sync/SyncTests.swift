@@ -28,7 +28,7 @@ struct SyncTests {
         }
     }
 
-    @Test("Conversations of one commit are never parted by a window")
+    @Test("Conversations of one commit, however many, come in windows as large as asked for, each once")
     func oneCommit() throws {
         let world = try World()
         try world.make(.group("known"), members: ["alice"])
@@ -40,17 +40,35 @@ struct SyncTests {
                     permissions: .standard)
             }
         }
-        let window = try world.engine.syncWindow(cursor: known, limit: 3, by: Caller(user: "alice"))
-        #expect(window.heads.count == 10)
-        #expect(window.isDone)
-        // What a new device begins with is a part of the list, by its order; the rest comes whole.
-        let first = try world.engine.syncWindow(cursor: nil, limit: 3, by: Caller(user: "alice"))
-        #expect(first.heads.count == 3)
-        let rest = try world.engine.syncWindow(cursor: first.cursor, limit: 3, by: Caller(user: "alice"))
-        #expect(rest.heads.count == 7)
-        #expect(Set(names(first.heads + rest.heads)).count == 10)
-        let last = try world.engine.syncWindow(cursor: rest.cursor, limit: 3, by: Caller(user: "alice"))
-        #expect(names(last.heads) == ["group:known"] && last.isDone)
+        let new = (1...10).map { "group:g\($0)" }
+        for (start, expected) in [(known, new), (nil, new + ["group:known"])] as [(String?, [String])] {
+            var found: [String] = []
+            var cursor = start
+            var isDone = false
+            while !isDone, found.count < 20 {
+                let window = try world.engine.syncWindow(cursor: cursor, limit: 3, by: Caller(user: "alice"))
+                #expect(window.heads.count <= 3)
+                found += names(window.heads)
+                (cursor, isDone) = (window.cursor, window.isDone)
+            }
+            #expect(found.sorted() == expected.sorted())
+        }
+    }
+
+    @Test("A cursor of a server that never parted a commit is gone on with")
+    func olderCursors() throws {
+        let world = try World()
+        try world.make(.group("h"), members: ["bob"])
+        let before = try world.pass(by: "alice").cursor
+        for index in 1...6 { try world.make(.group(Identifier(known: "g\(index)")), members: ["alice"]) }
+        for start in [before, nil] as [String?] {
+            let first = try world.engine.syncWindow(cursor: start, limit: 2, by: Caller(user: "alice"))
+            var parts = first.cursor.split(separator: ".")
+            parts.remove(at: 6)
+            #expect(parts.count == (start == nil ? 9 : 6))
+            let rest = try world.pass(parts.joined(separator: "."), limit: 2, by: "alice")
+            #expect(names(first.heads + rest.heads) == (1...6).reversed().map { "group:g\($0)" })
+        }
     }
 
     /// Everything that moves a conversation, or the caller's own state in it.
@@ -252,6 +270,20 @@ struct SyncTests {
         #expect(names(heard) == ["community:c/secret"])
         #expect(heard.first?.isMember == false)
         #expect(try world.pass(bob, by: "bob").heads.isEmpty)
+    }
+
+    @Test("Of a private channel that was made anew without them, those hear who were in it")
+    func remadePrivateChannel() throws {
+        let world = try World()
+        try world.make(.community("c"), members: ["alice", "bob"])
+        let secret = ConversationID.community("c", channel: "secret")
+        try world.put(secret, .init(isPrivate: true, members: ["alice"]))
+        let alice = try world.pass(by: "alice").cursor
+        try world.delete(secret)
+        try world.put(secret, .init(isPrivate: true, members: ["bob"]))
+        let heard = try world.pass(alice, by: "alice").heads
+        #expect(names(heard) == ["community:c/secret"])
+        #expect(heard.first?.isMember == false)
     }
 
     @Test("Sync reads how far it may go before it reads the rows, so nothing between the two is lost")

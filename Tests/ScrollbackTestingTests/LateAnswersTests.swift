@@ -1,0 +1,113 @@
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import ScrollbackWire
+import Testing
+
+/// What the server says comes after something that happened meanwhile.
+@Suite("Answers that come late", .timeLimit(.minutes(10)))
+struct LateAnswersTests {
+    private let group = ConversationID.group("swift")
+    private let bob = Caller(user: "bob")
+
+    /// A group of alice and bob, whose one device is connected by a transport that holds back what a test says.
+    private func withGroup(
+        _ held: HeldTransport, _ body: (ChatWorld, _ alice: ChatClient, _ phone: ChatClient) async throws -> Void
+    ) async throws {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        try await world.makeGroup("swift", members: ["alice", "bob"])
+        let alice = try await world.client("alice")
+        let phone = try await world.client("bob") { held.use(in: &$0) }
+        for client in [alice, phone] { try await client.ready() }
+        try await body(world, alice, phone)
+        #expect(try await phone.verifyIntegrity() == [])
+        await world.close()
+    }
+
+    @Test("A page that was read before its conversation was deleted does not bring it back")
+    func deleted() async throws {
+        let held = HeldTransport { if case .history = $0 { true } else { false } }
+        try await withGroup(held) { world, alice, phone in
+            try await alice.say(1...3, in: group)
+            #expect(try await eventually { try await phone.recents[group]?.unread == 3 })
+            held.hold()
+            async let page = phone.conversation(group).history(.latest, limit: 10, from: .remote)
+            #expect(try await eventually { held.heldCount == 1 })
+            try await world.delete(group)
+            #expect(try await eventually { try await phone.recents[group] == nil })
+            held.release()
+            let late = try await page
+            #expect(late.messages.count == 3)
+            #expect(try await eventually { try await phone.recents[group] == nil })
+            #expect(try await phone.texts(in: group) == [])
+        }
+    }
+
+    @Test("What was set where a read is refused for good is told all the same")
+    func refusedRead() async throws {
+        let held = HeldTransport { if case .state(_, .read) = $0 { true } else { false } }
+        try await withGroup(held) { world, alice, phone in
+            try await alice.say(1...3, in: group)
+            #expect(try await eventually { try await phone.recents[group]?.unread == 3 })
+            world.goOffline("bob")
+            // Made anew: what is read offline is of a log that is no more.
+            try await world.delete(group)
+            try await world.makeGroup("swift", members: ["alice", "bob"])
+            try await alice.say(1...2, in: group)
+            try await phone.conversation(group).markRead()
+            try await phone.conversation(group).setMuted(true)
+            held.hold()
+            world.goOnline("bob")
+            #expect(try await eventually { held.heldCount > 0 })
+            try await phone.ready()
+            held.release()
+            #expect(try await eventually { try world.engine.head(of: group, by: bob).isMuted })
+            #expect(try await eventually { try await phone.recents[group]?.unread == 2 })
+        }
+    }
+
+    @Test("What is said in a channel that is heard, while its answer is under way and the user joins a group, is there")
+    func heardWhileJoining() async throws {
+        let held = HeldTransport { if case .syncLogs = $0 { true } else { false } }
+        let channel = ConversationID.community("city", channel: "open")
+        try await withGroup(held) { world, alice, phone in
+            try await world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+            try await world.makeGroup("two", members: ["alice"])
+            let subscription = phone.conversation(channel).subscribe()
+            for await state in subscription.states where state == .live { break }
+            try await alice.say(1...1, in: channel)
+            #expect(try await eventually { try await phone.texts(in: channel) == ["1"] })
+            world.goOffline("bob")
+            try await alice.say(2...4, in: channel)
+            held.hold()
+            world.goOnline("bob")
+            #expect(try await eventually { held.heldCount > 0 })
+            try await phone.ready()
+            // Held on the device until the answer has come, and then another pass begins.
+            try await alice.say(5...6, in: channel)
+            let asked = world.requests(of: "bob")["sync"] ?? 0
+            try await world.setMember("bob", of: .group("two"), true)
+            #expect(try await eventually { (world.requests(of: "bob")["sync"] ?? 0) > asked })
+            held.release()
+            #expect(
+                try await eventually { try await phone.texts(in: channel) == ["1", "2", "3", "4", "5", "6"] })
+            _ = subscription
+        }
+    }
+
+    @Test("A device that comes to the foreground while it is being greeted tells the server so")
+    func foreground() async throws {
+        let world = try ChatWorld(users: ["bob"])
+        let held = HeldTransport(welcome: true)
+        let phone = try await world.disconnectedClient("bob") { held.use(in: &$0) }
+        held.hold()
+        await phone.setActive(false)
+        phone.connect()
+        #expect(try await eventually { held.heldCount == 1 })
+        await phone.setActive(true)
+        held.release()
+        #expect(try await eventually { world.requests(of: "bob")["activity"] == 1 })
+        await world.close()
+    }
+}
