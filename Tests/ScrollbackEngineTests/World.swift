@@ -274,6 +274,8 @@ final class TestClock: Sendable {
 }
 
 /// How many seeds a search runs: `SCROLLBACK_SEEDS` says, and `SCROLLBACK_SEED` replays one.
+///
+/// A search yields after each: else a few of them keep every other test waiting for minutes.
 enum Seeds {
     /// Whether one seed is replayed.
     static var isReplay: Bool { ProcessInfo.processInfo.environment["SCROLLBACK_SEED"] != nil }

@@ -137,7 +137,7 @@ extension ChatClient {
 
 /// Waits until something holds, well beyond what a loaded machine takes.
 func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-    let end = ContinuousClock.now + .seconds(40)
+    let end = ContinuousClock.now + .seconds(90)
     while ContinuousClock.now < end {
         if try await condition() { return true }
         try await Task.sleep(for: .milliseconds(10))

@@ -12,6 +12,7 @@ struct ChangeSearchTests {
     @Test("History, counts, actions and sync are what a plain list says, whatever was changed, hidden or removed")
     func search() async throws {
         for seed in Seeds.count(200) {
+            await Task.yield()
             let program = try ChangeProgram(seed: seed)
             guard try await !fails(program, seed) else { return }
         }
@@ -20,6 +21,7 @@ struct ChangeSearchTests {
     @Test("The same on SQLite, whose file holds together after every program")
     func searchOnSQLite() async throws {
         for seed in Seeds.count(200) where seed % 8 == 1 || Seeds.isReplay {
+            await Task.yield()
             let shared = URL(filePath: "/dev/shm", directoryHint: .isDirectory)
             let parent =
                 FileManager.default.isWritableFile(atPath: shared.path)

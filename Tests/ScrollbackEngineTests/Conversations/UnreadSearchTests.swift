@@ -9,8 +9,9 @@ import Testing
 @Suite("Unread counts of random programs")
 struct UnreadSearchTests {
     @Test("Unread messages, mentions and totals are what a recount from the log gives, after every step, for everybody")
-    func search() throws {
+    func search() async throws {
         for seed in Seeds.count(300) {
+            await Task.yield()
             let program = try Program(seed: seed)
             if let violation = try program.run() {
                 Issue.record("\(violation)\nReplay: SCROLLBACK_SEED=\(seed) swift test --filter UnreadSearchTests")

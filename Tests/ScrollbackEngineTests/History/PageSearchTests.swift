@@ -12,8 +12,9 @@ struct PageSearchTests {
     @Test(
         "Pages hold what a list says, cover what they say, and go on exactly where there is more",
         .rows(19, 20, 27, 37, 38, 41, 161, 162, 163, 164, 165, 171))
-    func search() throws {
+    func search() async throws {
         for seed in Seeds.count(60) {
+            await Task.yield()
             let log = try RandomLog(seed: seed)
             if let violation = try log.violation() {
                 Issue.record("\(violation)\nReplay: SCROLLBACK_SEED=\(seed) swift test --filter PageSearchTests")

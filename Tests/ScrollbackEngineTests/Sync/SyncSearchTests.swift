@@ -11,8 +11,9 @@ import Testing
 @Suite("Sync of random programs")
 struct SyncSearchTests {
     @Test("No pass misses what moved before it, and nobody hears or reads what was said while they were out")
-    func search() throws {
+    func search() async throws {
         for seed in Seeds.count(150) {
+            await Task.yield()
             let program = try SyncProgram(seed: seed)
             if let violation = try program.run() {
                 Issue.record("\(violation)\nReplay: SCROLLBACK_SEED=\(seed) swift test --filter SyncSearchTests")
