@@ -85,7 +85,7 @@ final class ChildProcess: Sendable {
         return end
     }
 
-    func waitForEnd(within seconds: Double = 40) async throws -> Int32 {
+    func waitForEnd(within seconds: Double = 90) async throws -> Int32 {
         try await eventually("the process ends", within: seconds) { self.end }
     }
 
@@ -116,7 +116,7 @@ final class ChildProcess: Sendable {
 /// - Throws: a failure that says what did not happen.
 @discardableResult
 func eventually<Answer>(
-    _ what: String, within seconds: Double = 40, _ probe: () async throws -> Answer?
+    _ what: String, within seconds: Double = 90, _ probe: () async throws -> Answer?
 ) async throws -> Answer {
     let end = ContinuousClock.now + .seconds(seconds)
     while true {

@@ -53,7 +53,7 @@ final class TestSocket: Sendable {
     func close() { connection.close() }
 
     /// The first frame that is wanted; those before it are dropped.
-    func next(within seconds: Double = 40, _ isWanted: (Members) -> Bool = { _ in true }) async throws -> Members {
+    func next(within seconds: Double = 90, _ isWanted: (Members) -> Bool = { _ in true }) async throws -> Members {
         try await eventually("a frame comes", within: seconds) {
             try self.inbox.state.withLock { state in
                 while !state.frames.isEmpty {
@@ -78,7 +78,7 @@ final class TestSocket: Sendable {
     }
 
     /// The code the server closed it with.
-    func closed(within seconds: Double = 40) async throws -> Int? {
+    func closed(within seconds: Double = 90) async throws -> Int? {
         try await eventually("the connection is closed", within: seconds) {
             self.inbox.state.withLock { $0.closure }
         }.code
