@@ -12,8 +12,9 @@ extension Query {
         }
     }
 
-    /// Communities come as themselves, in place of the channels they have. Conditions stand at the top and not in a
-    /// function: so a row is looked at no further than its answer takes.
+    /// Communities come as themselves, in place of the channels they have.
+    ///
+    /// Conditions stand at the top and not in a function: so a row is looked at no further than its answer takes.
     private static let listing = """
         SELECT c.number, iif(c.recentSeq > 0, c.recentTime, c.timetoken), m.isPinned, m.standing = 1, c.kind = 'community'
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation

@@ -122,7 +122,8 @@ import Testing
             let socket = try await TestSocket.signedIn(world.server, "alice", token: short)
             #expect(try await socket.request(#""type":"token","token":"\#(fresh)""#).string("type") == "result")
             return (socket, end)
-        } catch where Date() >= end && lifetime < 100 {
+        } catch {
+            guard Date() >= end, lifetime < 100 else { throw error }
             return try await refreshed(lifetime: lifetime * 3)
         }
     }
