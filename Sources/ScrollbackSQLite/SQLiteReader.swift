@@ -50,8 +50,14 @@ class SQLiteReader: StoreReader {
         try connection.all(.memberships, bind: { $0.add(user.text) }, row: { try $0.member() })
     }
 
-    func involvements(of user: UserID) throws -> [InvolvementRow] {
-        try connection.all(.involvements, bind: { $0.add(user.text) }, row: { try $0.involvement() })
+    func involvements(of user: UserID, movedAbove moved: Int64, changedAbove rev: Int64) throws -> [InvolvementRow] {
+        try connection.all(
+            .involvements,
+            bind: {
+                $0.add(user.text)
+                $0.add(moved)
+                $0.add(rev)
+            }, row: { try $0.involvement() })
     }
 
     func listed(of user: UserID, _ filter: ListFilter) throws -> [ListedRow] {

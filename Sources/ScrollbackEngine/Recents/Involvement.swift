@@ -151,9 +151,15 @@ package struct RecentsPlace: Hashable, Comparable, Sendable {
 
 extension Engine {
     /// Everything a user has to do with: the conversations that list them, and the channels of their communities.
-    func involvements(of user: UserID, in store: any StoreReader) throws -> [InvolvementRow] {
+    ///
+    /// - Parameters:
+    ///   - moved: without conversations that no commit above this moved,
+    ///   - rev: and in which they changed nothing above this; channels may be among them all the same.
+    func involvements(
+        of user: UserID, movedAbove moved: Int64 = -1, changedAbove rev: Int64 = -1, in store: any StoreReader
+    ) throws -> [InvolvementRow] {
         var found: [InvolvementRow] = []
-        for involved in try store.involvements(of: user) {
+        for involved in try store.involvements(of: user, movedAbove: moved, changedAbove: rev) {
             // A channel's is found with its community: a public one may have no row of theirs.
             if involved.kind != .community { found.append(involved) }
             guard involved.isCommunityItself else { continue }

@@ -2,7 +2,11 @@ import ScrollbackModel
 
 /// The light rows that lists of conversations are made of.
 extension MemoryRows {
-    func involvements(of user: UserID) -> [InvolvementRow] {
+    func involvements(of user: UserID, movedAbove moved: Int64, changedAbove rev: Int64) -> [InvolvementRow] {
+        involvements(of: user).filter { $0.moved > moved || $0.userRev > rev || $0.isCommunityItself }
+    }
+
+    private func involvements(of user: UserID) -> [InvolvementRow] {
         memberships(of: user).compactMap { member in
             conversations[member.conversation].map { InvolvementRow(of: $0, member) }
         }

@@ -41,8 +41,9 @@ package protocol StoreReader: MannersReader, PeopleReader, OperatorReader {
     func members(of conversation: Int64, after: UserID?, limit: Int) throws -> [MemberRow]
     /// Every conversation a user has to do with.
     func memberships(of user: UserID) throws -> [MemberRow]
-    /// The same, with what a list of them all is made from; by number.
-    func involvements(of user: UserID) throws -> [InvolvementRow]
+    /// The same, with what a list of them all is made from, by number: those that a commit moved above one number, or in
+    /// which the user's own counter of changes stands above another, and communities whenever they moved.
+    func involvements(of user: UserID, movedAbove moved: Int64, changedAbove rev: Int64) throws -> [InvolvementRow]
     /// The conversations that may have a place in a user's list, as far as a glance at each tells, in any order; a
     /// community stands for its channels.
     func listed(of user: UserID, _ filter: ListFilter) throws -> [ListedRow]

@@ -24,7 +24,8 @@ extension Engine {
         // Before the snapshot: a number beyond it would leave out for ever what was committed between the two.
         let moved = try store.moved
         return try store.read { store in
-            let involved = try involvements(of: caller.user, in: store)
+            let involved = try involvements(
+                of: caller.user, movedAbove: cursor.moved, changedAbove: cursor.userRev, in: store)
             // What the snapshot has beyond the number is in this pass too: a live event need not have told of it.
             let newest = max(moved, involved.map(\.moved).max() ?? 0)
             var pass = try cursor.pass ?? .init(moved: newest, userRev: store.user(caller.user)?.rev ?? 0)

@@ -54,7 +54,8 @@ enum Query: Int, CaseIterable {
             // The user's rows first: the other way round would be every conversation there is.
             """
             SELECT \(Self.involvementColumns) FROM member m CROSS JOIN conversation c ON c.number = m.conversation
-            WHERE m.user = ? ORDER BY m.conversation
+            WHERE m.user = ?1 AND (c.moved > ?2 OR m.userRev > ?3 OR c.kind = 'community' AND c.part = '')
+            ORDER BY m.conversation
             """
         case .channelInvolvements:
             """
@@ -239,12 +240,12 @@ enum Query: Int, CaseIterable {
         isMarkedUnread, markedRev, view, userRev, hasVoids
         """
     static let memberColumns = "conversation, user, \(memberState)"
+    /// As they are: what is made of them is made faster of numbers, and who has no row has 0 everywhere.
     private static let involvementColumns = """
         c.number, c.kind, c.part = '', c.isDeleted, c.isPrivate, c.head, c.n, c.moved, \
-        iif(c.recentSeq > 0, c.recentTime, c.timetoken), c.recentSeq, m.standing, ifnull(m.userRev, 0), \
-        ifnull(m.isMuted, 0), ifnull(m.isPinned, 0), ifnull(m.isMarkedUnread, 0), ifnull(m.hasVoids, 0), \
-        ifnull(m.removedSeq, 0), max(c.floorN, ifnull(m.joinN, 0), ifnull(m.readN, 0), ifnull(m.clearN, 0)), \
-        max(c.firstSeq - 1, ifnull(m.joinSeq, 0), ifnull(m.readSeq, 0), ifnull(m.clearSeq, 0))
+        iif(c.recentSeq > 0, c.recentTime, c.timetoken), c.recentSeq, m.standing, m.userRev, m.isMuted, m.isPinned, \
+        m.isMarkedUnread, m.hasVoids, m.removedSeq, c.floorN, m.joinN, m.readN, m.clearN, c.firstSeq, m.joinSeq, \
+        m.readSeq, m.clearSeq
         """
     static let changeColumns = "rev, kind, lower, upper, at, operation, digest, answer"
     static let actionColumns = "seq, timetoken, sender, type, value"

@@ -105,8 +105,8 @@ extension Columns {
         row.isMarkedUnread = flag()
         row.hasVoids = flag()
         row.removedSeq = integer()
-        row.baseN = integer()
-        row.position = integer()
+        row.baseN = max(integer(), integer(), integer(), integer())
+        row.position = max(integer() - 1, integer(), integer(), integer())
         return row
     }
 

@@ -128,10 +128,17 @@ extension StoreConformance {
             }
             try store.read { [group, quiet, member, pinned] store in
                 try expectEqual(
-                    try store.involvements(of: "alice"),
+                    try store.involvements(of: "alice", movedAbove: -1, changedAbove: -1),
                     [InvolvementRow(of: group, member), InvolvementRow(of: quiet, pinned)])
-                try expectEqual(try store.involvements(of: "carol"), [])
-                let found = try store.involvements(of: "alice")[0]
+                try expectEqual(try store.involvements(of: "carol", movedAbove: -1, changedAbove: -1), [])
+                let found = try store.involvements(of: "alice", movedAbove: -1, changedAbove: -1)[0]
+                // Their own counter stands at 12 in the one and at 0 in the other, which moved last.
+                try expectEqual(
+                    try store.involvements(of: "alice", movedAbove: .max, changedAbove: 11).map(\.number),
+                    [group.number])
+                try expectEqual(
+                    try store.involvements(of: "alice", movedAbove: group.moved, changedAbove: 12).map(\.number),
+                    [quiet.number])
                 try expectEqual(
                     [found.baseN, found.position, Int64(bitPattern: found.activeAt.rawValue)], [4, 5, .min])
             }
@@ -251,7 +258,13 @@ extension StoreConformance {
                         InvolvementRow(of: channels[1], nil), InvolvementRow(of: channels[0], reader),
                         InvolvementRow(of: channels[2], nil),
                     ])
-                try expectEqual(try store.involvements(of: "alice").map(\.isCommunityItself), [true, false])
+                // A community comes however long ago it moved.
+                try expectEqual(
+                    try store.involvements(of: "alice", movedAbove: .max, changedAbove: .max).map(\.number),
+                    [community.number])
+                try expectEqual(
+                    try store.involvements(of: "alice", movedAbove: -1, changedAbove: -1).map(\.isCommunityItself),
+                    [true, false])
                 try expectEqual(try store.channelInvolvements(of: "alice", in: "village"), [])
             }
         },
