@@ -20,7 +20,7 @@ build: dependencies
 run: build ## Build, and start a server with a small community to look at
 	$(SCROLLBACK) serve --demo --data $(DATA) --port $(PORT)
 
-test: dependencies ## Build and run all tests, a few minutes
+test: dependencies ## Build and run all tests, some twenty minutes
 	scripts/test.sh
 
 test-long: dependencies ## Every test with full counts: seeds, logs, crashes; about an hour
