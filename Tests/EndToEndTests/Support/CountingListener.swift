@@ -7,6 +7,7 @@ import Synchronization
 final class CountingListener: Sendable {
     private let inbox: Inbox
     private let connection: any TransportConnection
+    private let heart: Heart
 
     private final class Inbox: Sendable {
         let state = Mutex<(seqs: [Int64], isReady: Bool, closure: TransportClosure?)>(([], false, nil))
@@ -34,15 +35,13 @@ final class CountingListener: Sendable {
         connection = try await NIOTransport(trusting: nil).open(server.url) { inbox.take($0) }
         let token = try await server.token(user)
         connection.send(Array(#"{"type":"hello","token":"\#(token)","device":"\#(user)"}"#.utf8))
+        heart = Heart(connection)
         // A request is answered once the user's conversations are heard.
         connection.send(Array(#"{"type":"ping","ref":1}"#.utf8))
         try await eventually("\(user) hears") { inbox.state.withLock { $0.isReady } ? true : nil }
     }
 
     deinit { connection.close() }
-
-    /// Says that it is still there: who is silent for a minute is given up.
-    func beat() { connection.send(Array(#"{"type":"ping","ref":2}"#.utf8)) }
 
     /// The places of the messages that came, in the order they came.
     var seqs: [Int64] { inbox.state.withLock { $0.seqs } }

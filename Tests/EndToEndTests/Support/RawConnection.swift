@@ -144,20 +144,25 @@ final class RawConnection: Sendable {
     func closeCode() async throws -> Int {
         try await eventually("a close frame comes") {
             try self.inbox.state.withLock { state in
-                while state.bytes.count >= 2 {
-                    let short = Int(state.bytes[1] & 0x7F)
-                    let header = short == 126 ? 4 : short == 127 ? 10 : 2
-                    guard state.bytes.count >= header else { return nil }
-                    let length = header == 2 ? short : state.bytes[2..<header].reduce(0) { $0 << 8 | Int($1) }
-                    guard state.bytes.count >= header + length else { return nil }
-                    let opcode = state.bytes[0] & 0x0F
-                    let payload = Array(state.bytes[header..<header + length])
-                    state.bytes.removeFirst(header + length)
+                while let (opcode, payload) = Self.takeFrame(&state.bytes) {
                     if opcode == 8 { return payload.count < 2 ? 1005 : Int(payload[0]) << 8 | Int(payload[1]) }
                 }
                 if state.isClosed { throw ChildProcess.Failure(description: "closed without a close frame") }
                 return nil
             }
         }
+    }
+
+    /// - Returns: nothing while none has come whole.
+    private static func takeFrame(_ bytes: inout [UInt8]) -> (opcode: UInt8, payload: [UInt8])? {
+        guard bytes.count >= 2 else { return nil }
+        let short = Int(bytes[1] & 0x7F)
+        let header = short == 126 ? 4 : short == 127 ? 10 : 2
+        guard bytes.count >= header else { return nil }
+        let length = header == 2 ? short : bytes[2..<header].reduce(0) { $0 << 8 | Int($1) }
+        guard bytes.count >= header + length else { return nil }
+        let frame = (bytes[0] & 0x0F, Array(bytes[header..<header + length]))
+        bytes.removeFirst(header + length)
+        return frame
     }
 }
