@@ -71,8 +71,17 @@ class SQLiteReader: StoreReader {
             }, row: { $0.listed() })
     }
 
-    func unevenCounts(of user: UserID) throws -> Set<Int64> {
-        Set(try connection.all(.unevenCounts, bind: { $0.add(user.text) }, row: { $0.integer() }))
+    func unevenCounts(of user: UserID) throws -> [Int64: UnevenCount] {
+        var counts: [Int64: UnevenCount] = [:]
+        try connection.run(.unevenCounts, bind: { $0.add(user.text) }) { columns in
+            let number = columns.integer()
+            var count = counts[number] ?? UnevenCount()
+            count.isMentioned = columns.flag()
+            if !columns.nextIsNull() { count.add(try columns.block()) }
+            counts[number] = count
+            return true
+        }
+        return counts
     }
 
     func channelInvolvements(of user: UserID, in community: Identifier) throws -> [InvolvementRow] {

@@ -57,7 +57,7 @@ package struct Columns {
     }
 
     /// Whether the next value is NULL, which is then passed over.
-    private mutating func nextIsNull() -> Bool {
+    package mutating func nextIsNull() -> Bool {
         guard sqlite3_column_type(statement, index + 1) == SQLITE_NULL else { return false }
         index += 1
         return true

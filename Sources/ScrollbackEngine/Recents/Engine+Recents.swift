@@ -100,26 +100,20 @@ extension Engine {
         let uneven = try store.unevenCounts(of: caller.user)
         for row in involved where row.isListed && row.isMember {
             var (messages, mentions): (Int64, Int64) = (0, 0)
-            if row.kind == .community || uneven.contains(row.number) {
+            let count = uneven[row.number]
+            if row.kind == .community || count?.isMentioned == true {
                 (messages, mentions) = try unread(row, for: caller, in: store)
-            } else if row.head > row.position {
-                messages = row.n - row.baseN
+            } else if row.head > row.position, row.n > row.baseN {
+                messages = row.n - row.baseN - (count?.uncounted(among: row.baseN + 1...row.n) ?? 0)
             }
             totals.add(messages, mentions: mentions, kind: row.kind, isMuted: row.isMuted)
         }
         return totals
     }
 
-    /// As ``Unread`` has it; where a conversation lists its members and calls none of them, without looking further.
     private func unread(
         _ row: InvolvementRow, for caller: Caller, in store: any StoreReader
     ) throws -> (messages: Int64, mentions: Int64) {
-        if row.kind != .community, row.n > row.baseN,
-            try store.mentions(of: caller.user, in: row.number, above: row.position).isEmpty
-        {
-            let uncounted = try store.uncounted(by: caller.user, in: row.number, numbers: row.baseN + 1...row.n)
-            return (row.n - row.baseN - uncounted, 0)
-        }
         guard let conversation = try store.conversation(numbered: row.number),
             let access = try visible(conversation, for: caller, in: store)
         else { return (0, 0) }

@@ -22,14 +22,16 @@ extension MemoryRows {
         }
     }
 
-    func unevenCounts(of user: UserID) -> Set<Int64> {
-        let uneven = involvements(of: user).filter { row in
-            guard row.isMember, row.kind != .community, row.head > row.position else { return false }
-            let blocks = BitBlock.index(of: row.baseN + 1)...Int64.max
-            return !mentions(of: user, in: row.number, above: row.position).isEmpty
-                || [BitSet.removed, .uncounted(user)].contains { !bits($0, of: row.number, blocks: blocks).isEmpty }
+    func unevenCounts(of user: UserID) -> [Int64: UnevenCount] {
+        var counts: [Int64: UnevenCount] = [:]
+        for row in involvements(of: user) where row.isMember && row.kind != .community && row.head > row.position {
+            var count = UnevenCount(isMentioned: !mentions(of: user, in: row.number, above: row.position).isEmpty)
+            for set in [BitSet.removed, .uncounted(user)] {
+                bits(set, of: row.number, blocks: BitBlock.index(of: row.baseN + 1)...Int64.max).forEach { count.add($0) }
+            }
+            if count != UnevenCount() { counts[row.number] = count }
         }
-        return Set(uneven.map(\.number))
+        return counts
     }
 
     func channelInvolvements(of user: UserID, in community: Identifier) -> [InvolvementRow] {

@@ -47,9 +47,9 @@ package protocol StoreReader: MannersReader, PeopleReader, OperatorReader {
     /// The conversations that may have a place in a user's list, as far as a glance at each tells, in any order; a
     /// community stands for its channels.
     func listed(of user: UserID, _ filter: ListFilter) throws -> [ListedRow]
-    /// The conversations listing a user in which what is unread is more than a difference of two running numbers: the user
-    /// is mentioned there, or does not count some of it. Channels are not among them, and others may be.
-    func unevenCounts(of user: UserID) throws -> Set<Int64>
+    /// The conversations listing a user in which what is unread is more than a difference of two running numbers, by
+    /// number. Channels are not among them, and others may be.
+    func unevenCounts(of user: UserID) throws -> [Int64: UnevenCount]
     /// The channels of a community, deleted ones too, with what the user has to do with them; by name.
     func channelInvolvements(of user: UserID, in community: Identifier) throws -> [InvolvementRow]
     /// When they were a member, oldest first.

@@ -24,20 +24,25 @@ extension Query {
                 AND (NOT ?4 OR m.isMarkedUnread OR c.head > \(position)))
         """
 
-    /// Bits are kept in blocks of 1,024 numbers (`BitBlock`).
+    /// A row for each block of bits, which are what is removed for everyone (kind 0, nobody's) and what the user does not
+    /// count (kind 2, theirs).
     private static let uneven = """
-        SELECT c.number
+        SELECT c.number, \(isMentioned), b.block, b.words
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
-        WHERE m.user = ?1 AND m.standing = 1 AND c.kind <> 'community' AND c.head > \(position) AND (
-            EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND user = ?1 AND seq > \(position))
-            OR EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND user = '' AND seq > \(position))
-            OR EXISTS (SELECT 1 FROM bits WHERE conversation = c.number AND kind = 0 AND user = '' AND block >= \(firstBlock))
-            OR EXISTS (SELECT 1 FROM bits WHERE conversation = c.number AND kind = 2 AND user = ?1 AND block >= \(firstBlock)))
+            LEFT JOIN bits b ON b.conversation = c.number AND b.kind IN (0, 2) AND b.user IN ('', ?1)
+                AND b.block >= \(firstBlock)
+        WHERE m.user = ?1 AND m.standing = 1 AND c.kind <> 'community' AND c.head > \(position)
+            AND (b.block IS NOT NULL OR \(isMentioned))
+        """
+
+    private static let isMentioned = """
+        (EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND user = ?1 AND seq > \(position))
+            OR EXISTS (SELECT 1 FROM mention WHERE conversation = c.number AND user = '' AND seq > \(position)))
         """
 
     /// The place up to which nothing is unread to a member.
     private static let position = "max(c.firstSeq - 1, m.joinSeq, m.readSeq, m.clearSeq)"
-    /// The block of the first running number that may be unread.
+    /// The block (`BitBlock`: 1,024 numbers) of the first running number that may be unread.
     private static let firstBlock = "(max(c.floorN, m.joinN, m.readN, m.clearN) + 1) / 1024"
     private static let kindsWithRecents =
         ConversationKind.allCases.filter(\.traits.hasRecents).map { "'\($0.rawValue)'" }.joined(separator: ", ")

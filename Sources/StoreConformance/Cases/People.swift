@@ -219,6 +219,7 @@ extension StoreConformance {
             let (mentioned, everyone, before) = (try make("mentioned"), try make("everyone"), try make("before"))
             let (recalled, own, others) = (try make("recalled"), try make("own"), try make("others"))
             let (joined, deleted, read) = (try make("joined", joinN: 2500), try make("deleted"), try make("read"))
+            let all = try make("all")
             try store.change { store in
                 try store.insertMention(of: "alice", by: "bob", at: 11, in: mentioned)
                 try store.insertMention(of: nil, by: "bob", at: 11, in: everyone)
@@ -230,13 +231,32 @@ extension StoreConformance {
                 try store.insert(11...11, into: .removed, of: joined)
                 try store.insert(11...11, into: .deleted, of: deleted)
                 try store.insert(11...11, into: .removed, of: read)
+                try store.insertMention(of: "alice", by: "bob", at: 11, in: all)
+                try store.insertMention(of: nil, by: "bob", at: 12, in: all)
+                try store.insert(11...11, into: .removed, of: all)
+                try store.insert(12...12, into: .uncounted("alice"), of: all)
+                try store.insert(2999...2999, into: .uncounted("alice"), of: all)
                 var member = MemberRow(conversation: read, user: "alice", standing: .member)
                 (member.readSeq, member.readN) = (3000, 3000)
                 try store.put(member)
             }
             try store.read { store in
-                try expectEqual(try store.unevenCounts(of: "alice"), [mentioned, everyone, recalled, own])
-                try expectEqual(try store.unevenCounts(of: "bob"), [])
+                func count(isMentioned: Bool = false, _ numbers: ClosedRange<Int64>...) -> UnevenCount {
+                    var count = UnevenCount(isMentioned: isMentioned)
+                    for range in numbers {
+                        var block = BitBlock(index: BitBlock.index(of: range.lowerBound))
+                        block.insert(range)
+                        count.add(block)
+                    }
+                    return count
+                }
+                try expectEqual(
+                    try store.unevenCounts(of: "alice"),
+                    [
+                        mentioned: count(isMentioned: true), everyone: count(isMentioned: true), recalled: count(11...11),
+                        own: count(11...11), all: count(isMentioned: true, 11...12, 2999...2999),
+                    ])
+                try expectEqual(try store.unevenCounts(of: "bob"), [:])
             }
         },
         Case("The channels of a community come by name, whether or not the user has a row there") { store in
