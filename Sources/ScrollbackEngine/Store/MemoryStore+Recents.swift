@@ -26,8 +26,9 @@ extension MemoryRows {
         var counts: [Int64: UnevenCount] = [:]
         for row in involvements(of: user) where row.isMember && row.kind != .community && row.head > row.position {
             var count = UnevenCount(isMentioned: !mentions(of: user, in: row.number, above: row.position).isEmpty)
+            let wanted = BitBlock.index(of: row.baseN + 1)...Int64.max
             for set in [BitSet.removed, .uncounted(user)] {
-                bits(set, of: row.number, blocks: BitBlock.index(of: row.baseN + 1)...Int64.max).forEach { count.add($0) }
+                for block in bits(set, of: row.number, blocks: wanted) { count.add(block) }
             }
             if count != UnevenCount() { counts[row.number] = count }
         }

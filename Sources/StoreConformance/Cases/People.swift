@@ -253,8 +253,9 @@ extension StoreConformance {
                 try expectEqual(
                     try store.unevenCounts(of: "alice"),
                     [
-                        mentioned: count(isMentioned: true), everyone: count(isMentioned: true), recalled: count(11...11),
-                        own: count(11...11), all: count(isMentioned: true, 11...12, 2999...2999),
+                        mentioned: count(isMentioned: true), everyone: count(isMentioned: true),
+                        recalled: count(11...11), own: count(11...11),
+                        all: count(isMentioned: true, 11...12, 2999...2999),
                     ])
                 try expectEqual(try store.unevenCounts(of: "bob"), [:])
             }
