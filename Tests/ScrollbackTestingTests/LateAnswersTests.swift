@@ -44,6 +44,37 @@ struct LateAnswersTests {
         }
     }
 
+    @Test("What is read or joined by others while a new device is between two windows of its list is in the list")
+    func betweenWindows() async throws {
+        let held = HeldTransport { if case .syncWindow(nil, _) = $0 { true } else { false } }
+        let world = try ChatWorld(users: ["alice", "bob", "carol"])
+        let alice = try await world.client("alice")
+        // The two at the end of the list: the first window has a hundred.
+        let direct = ConversationID.direct("alice")
+        try await world.client("bob").say(1...1, in: direct)
+        #expect(try await eventually { try await alice.recents[.direct("bob")]?.unread == 1 })
+        try await world.makeGroup("old", members: ["alice", "bob"])
+        try await alice.say(1...1, in: .group("old"))
+        for number in 1...100 {
+            let name = Identifier(known: "g\(number)")
+            try await world.makeGroup(name, members: ["alice", "bob"])
+            try await alice.say(1...1, in: .group(name))
+        }
+        let phone = try await world.disconnectedClient("bob") { held.use(in: &$0) }
+        held.hold()
+        phone.connect()
+        #expect(try await eventually { held.heldCount == 1 })
+        try await alice.conversation(.direct("bob")).markRead()
+        try await world.setMember("carol", of: .group("old"), true)
+        #expect(try await eventually { try world.engine.head(of: direct, by: bob).peerReadSeq == 1 })
+        held.release()
+        #expect(try await eventually { try await phone.recents.view(limit: 200).conversations.count == 102 })
+        let last = try await phone.recents.view(limit: 200).conversations.suffix(2)
+        #expect(last.map(\.id) == [.group("old"), direct])
+        #expect(last.last?.peerReadSeq == 1)
+        await world.close()
+    }
+
     @Test("What was set where a read is refused for good is told all the same")
     func refusedRead() async throws {
         let held = HeldTransport { if case .state(_, .read) = $0 { true } else { false } }

@@ -77,6 +77,32 @@ struct OlderAnswersTests {
         #expect(try await shown() == [false, false, false])
     }
 
+    @Test("Of what its user left nothing is unread, whatever is heard of it later")
+    func left() async throws {
+        func said(_ seq: Seq, rev: Int64 = 0, mentions: Mentions? = nil) -> Message {
+            Message(
+                conversation: group, seq: seq, n: seq, id: MessageID(high: 0x7000, low: UInt64(seq)),
+                timetoken: Timetoken(rawValue: UInt64(seq)), epoch: epoch, sender: "bob", type: .text,
+                content: .text("hello"), rev: rev, attributes: MessageAttributes(mentions: mentions))
+        }
+        try await apply(head(1, userRev: 5))
+        let live = (2...4).map { LogInput.live(.message(said($0))) }
+        _ = try await store.write { try $0.apply(live) }
+        #expect(try await entry()?.unread == 3)
+        var left = head(4, userRev: 6)
+        (left.isMember, left.readSeq) = (false, 1)
+        try await apply(left)
+        let edited = LogInput.live(.changed(group, epoch, .message(said(3, rev: 1, mentions: .users(["alice"])))))
+        _ = try await store.write { try $0.apply([edited]) }
+        let entry = try #require(try await entry())
+        #expect(entry.unread == 0 && entry.mentions == 0 && entry.lastMessage?.seq == 4)
+        // A member again, they count what the server says.
+        var again = head(4, unread: 2, userRev: 7)
+        again.state.rev = 1
+        try await apply(again)
+        #expect(try await self.entry()?.unread == 2)
+    }
+
     @Test("WuKongIM#381: from before it was taken out of the list, no head brings a conversation back")
     func olderRemoval() async throws {
         try await apply(head(10, unread: 3, userRev: 5))

@@ -111,6 +111,7 @@ extension Driver {
             case .reads(let reads): try await stateChanged(reads)
             case .peerRead(let id, let user, let seq):
                 try await core.store.write { try $0.notePeerRead(seq, in: id) }
+                try await learnIfUnknown(id)
                 core.changes.changed([id])
                 core.events.send(.read(id, user, seq))
             case .invitation(let invitation): core.events.send(.invitation(invitation))
@@ -124,6 +125,7 @@ extension Driver {
                 if user == core.user { try await passAgain() }
                 // Put out of a room: whether it may be heard is asked, so that who follows it learns why not.
                 if user == core.user, role == nil, subscriptions[id] != nil { ask(toHear: [id]) }
+                if user != core.user { try await learnIfUnknown(id) }
                 core.events.send(.member(id, user, role))
             case .typing(let id, let user, let isTyping):
                 heard(user, in: id, isTyping: isTyping)
@@ -147,6 +149,13 @@ extension Driver {
         } catch {
             await failed(error)
         }
+    }
+
+    /// Asks for the head of a conversation that something was heard of, and nothing is known of: since it moved while a
+    /// pass was under way it may be in no window of it.
+    private func learnIfUnknown(_ id: ConversationID) async throws(ChatError) {
+        let isUnknown = try await core.store.read { try $0.log(of: id) == nil }
+        if isUnknown { learn([id]) }
     }
 
     /// Asks for the heads of conversations that are not known, or changed.

@@ -116,8 +116,9 @@ extension LocalWriter {
         for (id, log) in open {
             try save(log)
             var needsHead = try finishCounts(of: log, in: id)
-            if !log.touched.isEmpty, try refreshLast(log.number, hadRow: log.hadRow), id.kind.traits.hasRecents {
-                needsHead = true
+            if !log.touched.isEmpty {
+                let isOpen = try refreshLast(log.number, gaps: log.state?.gaps ?? SeqRangeSet(), hadRow: log.hadRow)
+                if isOpen, id.kind.traits.hasRecents { needsHead = true }
             }
             if let last = outcomes.lastIndex(where: { $0.conversation == id }), needsHead {
                 outcomes[last].needsHead = true

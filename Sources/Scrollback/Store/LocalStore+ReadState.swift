@@ -64,12 +64,13 @@ extension LocalReader {
 }
 
 extension LocalWriter {
+    /// Who is no member counts nothing, whatever else is here to be counted.
     func save(_ state: ReadState, number: Int64) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?, readAtSeq = ?, readAtN = ?, readAtRev = ?,
-                    readAtUserRev = ?, readExactSeq = ?, touchedRev = ?, certainty = ?, pendingReadSeq = ?,
-                    pendingReadN = ?
+                UPDATE conversation SET readSeq = ?, unread = iif(isMember, ?, 0), mentions = iif(isMember, ?, 0),
+                    readAtSeq = ?, readAtN = ?, readAtRev = ?, readAtUserRev = ?, readExactSeq = ?, touchedRev = ?,
+                    certainty = ?, pendingReadSeq = ?, pendingReadN = ?
                 WHERE number = ?
                 """
         ).execute(arguments: [

@@ -125,7 +125,8 @@ struct RecentsReference: Sendable {
         }
         guard Set(shown.map(\.id)).count == shown.count else { return "a conversation is shown twice" }
         guard shown.count == expected.count else {
-            return "\(shown.count) conversations are shown, of \(expected.count)"
+            let missing = expected.keys.filter { id in !shown.contains { $0.id == id } }
+            return "\(shown.count) conversations are shown, of \(expected.count): not \(missing)"
         }
         let times = shown.map(\.entry.last.time)
         if let (newer, older) = zip(times, times.dropFirst()).first(where: { $0 < $1 }) {

@@ -362,6 +362,11 @@ struct Recount {
                     )
                 }
                 if isMuted.contains(place) { totals.muted += unread } else { totals.notifying += unread }
+                // Counts may be right before the messages are heard of, and then what "all" is on this device is not known.
+                let heard = try await device.core.store.read { try $0.log(of: place)?.head }
+                if isMember, let heard, heard < paper.entries.count {
+                    wrong.append("device \(index), \(place): heard of \(heard) of \(paper.entries.count)")
+                }
             }
             if view.totals.unread(muted: true) != totals.muted || view.totals.unread(muted: false) != totals.notifying {
                 wrong.append("device \(index): \(view.totals) in all, not \(totals)")
