@@ -64,11 +64,10 @@ extension LocalReader {
 }
 
 extension LocalWriter {
-    /// Who is no member counts nothing, whatever else is here to be counted.
     func save(_ state: ReadState, number: Int64) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE conversation SET readSeq = ?, unread = iif(isMember, ?, 0), mentions = iif(isMember, ?, 0),
+                UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?,
                     readAtSeq = ?, readAtN = ?, readAtRev = ?, readAtUserRev = ?, readExactSeq = ?, touchedRev = ?,
                     certainty = ?, pendingReadSeq = ?, pendingReadN = ?
                 WHERE number = ?

@@ -31,8 +31,10 @@ extension LocalReader {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'settled')") ?? false
     }
 
+    /// Who is no member counts nothing, whatever is here to be counted.
     private static let recentColumns = """
-        number, id, name, avatar, unread, mentions, isMuted, isPinned, isMarkedUnread, epoch, lastSeq, hidesLast, \
+        number, id, name, avatar, iif(isMember, unread, 0), iif(isMember, mentions, 0), isMuted, isPinned, \
+        isMarkedUnread, epoch, lastSeq, hidesLast, \
         sortTime, extension, (SELECT body FROM draft WHERE draft.conversation = id), peerReadSeq, isFrozen, mutedUntil
         """
 
@@ -46,7 +48,7 @@ extension LocalReader {
             sql += " AND kind IN (\(kinds.map { "'\($0.rawValue)'" }.sorted().joined(separator: ", ")))"
         }
         if let isMuted = filter.isMuted { sql += isMuted ? " AND isMuted" : " AND NOT isMuted" }
-        if filter.isUnread { sql += " AND (unread > 0 OR mentions > 0 OR isMarkedUnread)" }
+        if filter.isUnread { sql += " AND (isMember AND (unread > 0 OR mentions > 0) OR isMarkedUnread)" }
         if let place {
             sql += " AND (isPinned, sortTime, number) < (?, ?, ?)"
             arguments += [place.isPinned, place.sortTime, place.number]
