@@ -53,21 +53,6 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
-    @Test("A mark where its user sees nothing yet is in the list of every device as long as it lasts")
-    func markOfNothing() async throws {
-        let scene = try await scene()
-        let late = ConversationID.group("late")
-        try await scene.world.makeGroup("late", members: ["alice"])
-        try await scene.alice.say(1...1, in: late)
-        try await scene.world.setMember("bob", of: late, true)
-        #expect(try await eventually { try await scene.phone.core.store.read { try $0.log(of: late) != nil } })
-        try await scene.phone.conversation(late).markUnread()
-        try await until("marked", scene.devices) { try await $0.recents[late]?.isMarkedUnread == true }
-        try await scene.laptop.recents.markAllRead()
-        try await until("gone", scene.all()) { try await $0.recents.view().conversations.isEmpty }
-        await scene.world.close()
-    }
-
     @Test("Where the newest message of a channel is deleted the one before it is shown, though it was never heard here")
     func deletedAboveAGap() async throws {
         let scene = try await scene()

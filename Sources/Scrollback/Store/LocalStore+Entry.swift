@@ -9,11 +9,11 @@ extension LocalWriter {
         if let before, before.epoch != log.state?.epoch { try startEntryOver(id, number: log.number) }
         guard case .head(let head) = input else { return }
         // A head that was long on its way has an older name, says who was a member then, or knows nothing of what the user hid
-        // since.
+        // since. What the server has no time for has no place in the list, unless something of it is here.
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET name = ?1, avatar = ?2, recentTime = ?3, moved = ?4, isFrozen = ?5, mutedUntil = ?6,
-                    roamSeq = ?7
+                    roamSeq = ?7, isRecent = isRecent AND ?3 IS NOT NULL
                 WHERE number = ?8 AND moved <= ?4 AND memberRev <= ?9
                 """
         ).execute(arguments: [
@@ -94,8 +94,7 @@ extension LocalWriter {
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET hidesLast = hidesLast AND ?2 <= lastSeq, lastSeq = ?2,
-                    lastRev = coalesce((SELECT rev FROM message WHERE conversation = ?1 AND seq = ?2), 0),
-                    recentTime = iif(?2 = 0 AND lastSeq > 0, coalesce(recentTime, sortTime), recentTime)
+                    lastRev = coalesce((SELECT rev FROM message WHERE conversation = ?1 AND seq = ?2), 0)
                 WHERE number = ?1
                 """
         ).execute(arguments: [number, last])
@@ -104,15 +103,15 @@ extension LocalWriter {
 
     /// Whether it has an entry in the list, and where it stands there.
     ///
-    /// Something must have been said there since it was taken out, of which there is something to show, to read, or at least
-    /// the time; or it was put in by hand.
+    /// Something must have been said there since it was taken out; or it was put in by hand.
     func refreshEntry(_ number: Int64) throws {
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET
                     isRecent = kind <> 'room' AND (addedTime IS NOT NULL
                         OR iif(lastSeq > 0, lastSeq, head) > removedSeq
-                        AND (lastSeq > 0 OR recentTime IS NOT NULL OR unread > 0 OR mentions > 0 OR isMarkedUnread)),
+                        AND (lastSeq > 0 OR isRecent OR recentTime IS NOT NULL OR unread > 0 OR mentions > 0
+                            OR isMarkedUnread)),
                     sortTime = max(
                         coalesce((SELECT timetoken FROM message WHERE conversation = ?1 AND seq = lastSeq),
                             recentTime, sortTime),

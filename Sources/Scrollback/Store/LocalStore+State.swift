@@ -168,8 +168,6 @@ extension LocalWriter {
             .execute(arguments: [number])
         try db.cachedStatement(sql: "DELETE FROM pendingState WHERE conversation = ? AND sort = 'mark'")
             .execute(arguments: [id.description])
-        // Where nothing was said the mark was what it stood in the list for.
-        try refreshEntry(number)
     }
 
     /// The server has taken a change, or never will: it is not told of it again, unless it was made anew meanwhile.
