@@ -67,9 +67,9 @@ extension LocalWriter {
     func save(_ state: ReadState, number: Int64) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?,
-                    readAtSeq = ?, readAtN = ?, readAtRev = ?, readAtUserRev = ?, readExactSeq = ?, touchedRev = ?,
-                    certainty = ?, pendingReadSeq = ?, pendingReadN = ?
+                UPDATE conversation SET readSeq = ?, unread = ?, mentions = ?, readAtSeq = ?, readAtN = ?, readAtRev = ?,
+                    readAtUserRev = ?, readExactSeq = ?, touchedRev = ?, certainty = ?, pendingReadSeq = ?,
+                    pendingReadN = ?
                 WHERE number = ?
                 """
         ).execute(arguments: [
