@@ -53,6 +53,39 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
+    @Test("A mark that another device ends before its own device has the answer is ended there too")
+    func markEndedBeforeItsAnswer() async throws {
+        let scene = try await scene()
+        try await scene.alice.say(1...3, in: group)
+        try await until("there", scene.devices) { try await $0.recents[group]?.unread == 3 }
+        scene.world.setLate(true, "bob")
+        try await scene.phone.conversation(group).markUnread()
+        try await until("marked", [scene.laptop]) { try await $0.recents[group]?.isMarkedUnread == true }
+        try await scene.laptop.conversation(group).markRead()
+        _ = try await eventually { try scene.world.engine.head(of: group, by: bob).unread == 0 }
+        scene.world.setLate(false, "bob")
+        try await until("ended", try await scene.all()) { device in
+            let entry = try await device.recents[group]
+            return entry?.isMarkedUnread == false && entry?.unread == 0
+        }
+        await scene.world.close()
+    }
+
+    @Test("A mark where its user sees nothing yet is in the list of every device as long as it lasts")
+    func markOfNothing() async throws {
+        let scene = try await scene()
+        let late = ConversationID.group("late")
+        try await scene.world.makeGroup("late", members: ["alice"])
+        try await scene.alice.say(1...1, in: late)
+        try await scene.world.setMember("bob", of: late, true)
+        #expect(try await eventually { try await scene.phone.core.store.read { try $0.log(of: late) != nil } })
+        try await scene.phone.conversation(late).markUnread()
+        try await until("marked", scene.devices) { try await $0.recents[late]?.isMarkedUnread == true }
+        try await scene.laptop.recents.markAllRead()
+        try await until("gone", scene.all()) { try await $0.recents.view().conversations.isEmpty }
+        await scene.world.close()
+    }
+
     @Test("Where the newest message of a channel is deleted the one before it is shown, though it was never heard here")
     func deletedAboveAGap() async throws {
         let scene = try await scene()

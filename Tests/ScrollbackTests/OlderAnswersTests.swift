@@ -165,10 +165,31 @@ struct OlderAnswersTests {
         #expect(try await entry()?.isMarkedUnread == false)
         // Its answer: it was marked again meanwhile.
         _ = try await store.write { [group, answer = summary(10, userRev: 7, isMarked: true)] in
-            try $0.apply(answer, in: group, answersRead: true)
+            try $0.apply(answer, in: group, answers: .read)
         }
         #expect(try await named() == [])
         #expect(try await entry()?.isMarkedUnread == true)
+    }
+
+    @Test("What was heard while a mark was told is asked for, where the answer to it is older")
+    func heardBeforeItsAnswer() async throws {
+        try await apply(head(10, userRev: 5))
+        let isSet = try await store.write { [group] in try $0.set(.markUnread, in: group) }
+        #expect(isSet)
+        let states = try await store.read { try $0.pendingStates() }
+        let told = try #require(states.first)
+        // Taken, and ended by another device; that is heard before the answer.
+        _ = try await store.write { [group, heard = summary(10, userRev: 7, isMarked: false)] in
+            try $0.apply(heard, in: group)
+        }
+        #expect(try await entry()?.isMarkedUnread == true)
+        let needsHead = try await store.write { [group, answer = summary(10, userRev: 6, isMarked: true)] in
+            try $0.settle(told)
+            return try $0.apply(answer, in: group, answers: .state)
+        }
+        #expect(needsHead)
+        try await apply(head(10, userRev: 7))
+        #expect(try await entry()?.isMarkedUnread == false)
     }
 
     @Test("A mark set elsewhere is shown by the head that says that what was read here was read there too")

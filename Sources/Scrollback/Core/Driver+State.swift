@@ -49,7 +49,7 @@ extension Driver {
                 try answers.filter { answer in
                     switch answer.result {
                     case .success(let summary):
-                        return try writer.apply(summary, in: answer.conversation, answersRead: true)
+                        return try writer.apply(summary, in: answer.conversation, answers: .read)
                     // It is told again in a while, or with the next connection.
                     case .failure(let error) where error.isTemporary: return false
                     case .failure:
@@ -79,7 +79,7 @@ extension Driver {
             case .success(let summary):
                 let isUnknown = try await core.store.write { writer in
                     try writer.settle(state)
-                    return try writer.apply(summary, in: id)
+                    return try writer.apply(summary, in: id, answers: .state)
                 }
                 if isUnknown { learn([id]) }
             case .failure(let error) where error.isTemporary: return retry(after: error)

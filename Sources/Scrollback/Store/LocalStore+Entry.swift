@@ -45,6 +45,8 @@ extension LocalWriter {
 
     /// Takes what the server says is set, but for what was set here and not confirmed, unless it is older than what is known.
     ///
+    /// Where a mark ended, what else keeps the entry in the list is looked at anew.
+    ///
     /// - Parameter isRead: whether something was marked read here that the server has not heard of.
     func takeSettings(of summary: ReadSummary, in id: ConversationID, number: Int64, isRead: Bool) throws {
         let pending = try reader.pendingSorts(in: id)
@@ -52,6 +54,7 @@ extension LocalWriter {
             sql: """
                 UPDATE conversation SET ownRev = ?1, isMuted = ifnull(?2, isMuted), isPinned = ifnull(?3, isPinned),
                     isMarkedUnread = ifnull(?4, isMarkedUnread), removedSeq = ifnull(?5, removedSeq),
+                    isRecent = isRecent AND isMarkedUnread <= ifnull(?4, isMarkedUnread),
                     addedTime = iif(?5 > removedSeq, NULL, addedTime)
                 WHERE number = ?6 AND ownRev <= ?1
                 """
@@ -103,7 +106,8 @@ extension LocalWriter {
 
     /// Whether it has an entry in the list, and where it stands there.
     ///
-    /// Something must have been said there since it was taken out; or it was put in by hand.
+    /// Something must have been said there since it was taken out; or it was put in by hand. What stood there for messages
+    /// that went stays until the server says when the conversation was last active.
     func refreshEntry(_ number: Int64) throws {
         try db.cachedStatement(
             sql: """

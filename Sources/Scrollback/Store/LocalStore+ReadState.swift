@@ -86,21 +86,34 @@ extension LocalWriter {
         try state.follow(log, hearsOwn: !id.kind.traits.streamsToMembers) { try reader.counted($0, log, number) }
     }
 
+    /// What the user did here that the server answers with their state.
+    package enum Told {
+        case read, state
+    }
+
     /// Takes what the server says of the user's own state.
     ///
-    /// - Parameter answersRead: whether it is the answer to what was marked read here.
-    /// - Returns: whether the server must be asked: for the counts, or because nothing is known of the log.
+    /// - Parameter told: what it is the answer to.
+    /// - Returns: whether the server must be asked: for the counts, because nothing is known of the log, or because what was
+    ///   heard before its older answer was passed over for what was to be told.
     @discardableResult
-    package func apply(_ summary: ReadSummary, in id: ConversationID, answersRead: Bool = false) throws -> Bool {
+    package func apply(_ summary: ReadSummary, in id: ConversationID, answers told: Told? = nil) throws -> Bool {
         let number = try number(of: id)
         guard let log = try reader.log(number), log.epoch == summary.epoch, var state = try reader.readState(number)
         else { return true }
-        state.apply(summary, answersRead: answersRead)
+        state.apply(summary, answersRead: told == .read)
         try follow(&state, log, in: id, number: number)
         try save(state, number: number)
         try takeSettings(of: summary, in: id, number: number, isRead: state.pendingReadSeq != nil)
         try refreshEntry(number)
+        if try told != nil && isOlder(summary, number) { return true }
         return !state.isExact && state.pendingReadSeq == nil
+    }
+
+    private func isOlder(_ summary: ReadSummary, _ number: Int64) throws -> Bool {
+        let known = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT ownRev FROM conversation WHERE number = ?"), arguments: [number])
+        return summary.userRev < known ?? 0
     }
 
     /// Marks everything up to a place as read, here and now; the server is told when it can be.

@@ -163,11 +163,17 @@ extension LocalWriter {
     }
 
     /// A read ends a mark; one that the server does not know of yet is never told.
+    ///
+    /// An entry that stood in the list for its mark alone goes with it.
     func endMark(_ id: ConversationID, number: Int64) throws {
-        try db.cachedStatement(sql: "UPDATE conversation SET isMarkedUnread = 0 WHERE number = ?")
-            .execute(arguments: [number])
+        try db.cachedStatement(
+            sql: """
+                UPDATE conversation SET isMarkedUnread = 0, isRecent = isRecent AND NOT isMarkedUnread WHERE number = ?
+                """
+        ).execute(arguments: [number])
         try db.cachedStatement(sql: "DELETE FROM pendingState WHERE conversation = ? AND sort = 'mark'")
             .execute(arguments: [id.description])
+        try refreshEntry(number)
     }
 
     /// The server has taken a change, or never will: it is not told of it again, unless it was made anew meanwhile.
