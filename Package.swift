@@ -94,9 +94,23 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "ScrollbackPush",
+            dependencies: [
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackWire",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "ScrollbackServer",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackWire", "StoreFiles",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush", "ScrollbackSQLite", "ScrollbackWire",
+                "StoreFiles",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -188,6 +202,13 @@ let package = Package(
                 "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackSearch",
                 "ScrollbackWire", "ScrollbackWords", "StoreConformance",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ScrollbackPushTests",
+            dependencies: [
+                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
         // An app for the tests to kill; no product has it.

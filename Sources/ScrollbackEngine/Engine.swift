@@ -1,3 +1,4 @@
+import Dispatch
 package import Foundation
 package import ScrollbackModel
 package import Synchronization
@@ -26,6 +27,11 @@ package final class Engine: Sendable {
     package let erasures: any ErasureRegister
     let erasing: Erasing
     package let deliveries: Deliveries
+    /// Hands pushes to the services; without one there are none.
+    let gateway: (any PushGateway)?
+    package let pushes = PushQueue()
+    let pushPacing: PushPacing
+    let pushThread = DispatchQueue(label: "scrollback.push", qos: .utility)
     /// How many messages that nobody could see were removed since the start.
     package let removedMessages = Atomic<Int>(0)
     /// Who writes to which upload now.
@@ -44,12 +50,14 @@ package final class Engine: Sendable {
     ///   - filter: looks at what is said in place of the built-in one.
     ///   - erasures: remembers who was erased, where restoring a backup does not reach.
     ///   - webhooks: reaches the operator's own program; without one nobody is asked or told.
+    ///   - gateway: hands pushes to the services; without one there are none.
     package init(
         store: any MessageStore, index: any MessageIndex = ScanningIndex(), media: any MediaStore = MemoryMediaStore(),
         execution: Log.Execution = .thread,
         limits: Limits = .standard,
         permissions: Permissions = .standard, filter: (any ContentFilter)? = nil,
-        webhooks: (any WebhookTransport)? = nil, erasures: any ErasureRegister = MemoryErasureRegister(),
+        webhooks: (any WebhookTransport)? = nil, gateway: (any PushGateway)? = nil, pushPacing: PushPacing = .init(),
+        erasures: any ErasureRegister = MemoryErasureRegister(),
         clock: @escaping @Sendable () -> Date = { Date() },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
@@ -68,6 +76,8 @@ package final class Engine: Sendable {
         self.filter = Mutex(filter ?? WordFilter(settings.manners.bannedWords))
         hasOwnFilter = filter != nil
         self.webhooks = webhooks
+        self.gateway = gateway
+        self.pushPacing = pushPacing
         self.store = store
         self.hub = hub
         self.index = index
@@ -81,8 +91,17 @@ package final class Engine: Sendable {
                 hub.publish(events)
                 let changed = Set(events.compactMap(\.changedConversation))
                 if !changed.isEmpty { index.committed(changed, moved: commit) }
-            }, record: { [deliveries] in try deliveries.record($0) },
-            recorded: { [deliveries] in deliveries.recorded($0) }, observe: observe)
+            },
+            record: { [deliveries, pushes] transaction in
+                var recorded = Recorded()
+                recorded.deliveries = try deliveries.record(transaction)
+                recorded.pushes = try pushes.record(transaction)
+                return recorded
+            },
+            recorded: { [deliveries, pushes] recorded in
+                deliveries.recorded(recorded.deliveries)
+                if recorded.pushes { pushes.begin() }
+            }, observe: observe)
         follow(settings)
     }
 
@@ -98,6 +117,8 @@ package final class Engine: Sendable {
         hub.rooms.setPace(settings.manners.roomMessagesPerSecond)
         deliveries.after.withLock { $0 = settings.manners.webhooks.after }
         deliveries.begin()
+        pushes.isOn.store(gateway != nil && settings.push.isOn, ordering: .relaxed)
+        pushes.begin()
     }
 
     /// How many elements a page of a list may have.

@@ -23,6 +23,9 @@ package struct ServerSettings: Hashable, Sendable {
     /// What people are told of each other.
     package var people = PeopleSettings()
 
+    /// Who is told by push, and what.
+    package var push = PushSettings()
+
     /// The most bytes of a GIF, and of any other file.
     package var mediaLimits = MediaLimits(gifBytes: 2 << 20, fileBytes: 100 << 20)
     /// The most bytes of a file's thumbnail.
@@ -59,6 +62,7 @@ package struct ServerSettings: Hashable, Sendable {
         try Self.check(openUploads, "openUploads", in: 1...10_000)
         _ = try mediaRetention.validated("mediaRetentionDays")
         try manners.validate()
+        try push.validate()
         return self
     }
 
@@ -89,6 +93,8 @@ package struct ServerSettings: Hashable, Sendable {
         mediaRetention.write(to: &writer)
         people.writeMembers(to: &writer)
         manners.writeMembers(to: &writer, withSecrets: withSecrets)
+        writer.key("push")
+        push.write(to: &writer, withSecrets: withSecrets)
     }
 
     /// Takes over one member.
@@ -106,6 +112,7 @@ package struct ServerSettings: Hashable, Sendable {
         case "fileBytes": mediaLimits.fileBytes = try value.number("fileBytes")
         case "thumbnailBytes": thumbnailBytes = try value.number("thumbnailBytes")
         case "openUploads": openUploads = try value.number("openUploads")
+        case "push": if try value.null() { push = .init() } else { try push.read(&value) }
         case "mediaRetentionDays": mediaRetention = try RetentionPolicy(from: &value, "mediaRetentionDays")
         default:
             if try people.read(name, &value) { return true }
@@ -174,6 +181,13 @@ extension Engine {
         // Made here, so that the log's writer does not wait for it.
         var preview = settings
         change(&preview)
+        do {
+            for (service, credentials) in preview.push.services where settings.push.services[service] != credentials {
+                try gateway?.check(credentials, for: service)
+            }
+        } catch {
+            return completion(.failure(ChatError(wrapping: error)))
+        }
         let words = preview.manners.bannedWords
         let filter = words == settings.manners.bannedWords ? nil : WordFilter(words)
         log.submit(
@@ -187,6 +201,7 @@ extension Engine {
                 try transaction.store.put(settings: writer.json)
                 let isTold = settings.manners.webhooks.after != nil
                 transaction.isTold = isTold
+                if !settings.push.isOn { try transaction.store.dropPushes() }
                 // Who is told nothing any more is told nothing of the past either.
                 return (settings, dropped: isTold ? 0 : try transaction.store.dropDeliveries())
             },

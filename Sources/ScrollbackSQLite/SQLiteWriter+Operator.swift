@@ -91,7 +91,7 @@ extension SQLiteWriter {
     func forget(_ user: UserID, in conversation: Int64) throws {
         for part: Query in [
             .forgetMember, .forgetSpans, .forgetBits, .forgetVoids, .forgetMentions, .forgetGuest, .dropMute, .dropBan,
-            .forgetReceipt, .dropInvitation,
+            .forgetReceipt, .dropInvitation, .dropReach,
         ] {
             try runForget(part, user, in: conversation)
         }
@@ -109,6 +109,7 @@ extension SQLiteWriter {
     func forget(_ user: UserID) throws {
         for part: Query in [
             .forgetBlocks, .forgetBlockers, .forgetUploads, .forgetInvitations, .forgetInvited, .forgetLastSeen,
+            .forgetPushPerson, .forgetPushDevices, .forgetReach, .forgetPushRetries,
         ] {
             try connection.run(part, bind: { $0.add(user.text) })
         }

@@ -152,6 +152,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
         for part: Query in [
             .eraseMessages, .eraseMentions, .eraseSpans, .eraseBits, .eraseVoids, .eraseRetired, .eraseChanges,
             .eraseActions, .eraseReaders, .eraseMembers, .eraseMutes, .eraseReceipts, .eraseInvitations, .eraseBans,
+            .erasePushes, .eraseReach, .erasePushRetries, .dropPushWalk,
         ] {
             try connection.run(part, bind: { $0.add(conversation) })
         }

@@ -6,6 +6,7 @@ import NIOCore
 import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackPush
 import ScrollbackSQLite
 import ServiceLifecycle
 import Synchronization
@@ -22,6 +23,7 @@ package struct Server: Sendable {
     private let search: SQLiteSearch
     private let engine: Engine
     private let webhooks: HTTPWebhooks
+    private let pushTransport: HTTPPushTransport
     private let tokens: TokenService
     private let metrics: ServerMetrics
     private let certificates: Certificates?
@@ -48,11 +50,15 @@ package struct Server: Sendable {
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         search = try SQLiteSearch(store)
         webhooks = HTTPWebhooks()
+        pushTransport = HTTPPushTransport(
+            agent: "scrollback/\(Self.version)", authorities: options.pushAuthorities)
         diskThreads = NIOThreadPool(numberOfThreads: options.diskThreads)
         diskThreads.start()
         engine = try Engine(
             store: store, index: search, media: try DiskMediaStore(in: options.directory, threads: diskThreads),
-            webhooks: webhooks, erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
+            webhooks: webhooks, gateway: PushServices(over: pushTransport),
+            pushPacing: PushPacing(first: options.pushRetrySeconds),
+            erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
         tokens = try await TokenService(directory: options.directory)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
         // A store from before has them still: nobody is let in under their names again.
@@ -105,6 +111,7 @@ package struct Server: Sendable {
                 tidy,
                 Indexing(search: search, logger: logger),
                 Telling(engine: engine),
+                Pushing(engine: engine),
                 ErasingUsers(engine: engine, logger: logger),
                 application,
                 Drain(sockets: sockets, engine: engine, readiness: readiness),
@@ -122,6 +129,7 @@ package struct Server: Sendable {
         engine.tellAllLeft()
         engine.log.close()
         await webhooks.shutdown()
+        await pushTransport.shutdown()
         try await threads.shutdownGracefully()
         try await diskThreads.shutdownGracefully()
         try? search.close()

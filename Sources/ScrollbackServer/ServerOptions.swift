@@ -28,6 +28,10 @@ package struct ServerOptions: Sendable {
     package var announcesUploads = true
     /// How often it is looked for messages that were kept long enough.
     package var tidyInterval = Duration.seconds(60)
+    /// A PEM file of certificate authorities that push services are trusted by, besides the system's.
+    package var pushAuthorities: String?
+    /// How long it is waited before a push is tried again, at first.
+    package var pushRetrySeconds: Double = 1
 
     package init(directory: URL) {
         self.directory = directory

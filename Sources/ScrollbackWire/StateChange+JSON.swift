@@ -2,7 +2,7 @@ package import ScrollbackModel
 
 extension StateChange {
     static let names: Set<String> = [
-        "read", "markUnread", "settings", "removeRecent", "addRecent", "stopRoaming",
+        "read", "markUnread", "settings", "notifications", "removeRecent", "addRecent", "stopRoaming",
     ]
 
     var name: String {
@@ -10,6 +10,7 @@ extension StateChange {
         case .read: "read"
         case .markUnread: "markUnread"
         case .settings: "settings"
+        case .notifications: "notifications"
         case .removeRecent: "removeRecent"
         case .addRecent: "addRecent"
         case .stopRoaming: "stopRoaming"
@@ -24,6 +25,7 @@ extension StateChange {
         case .settings(let isMuted, let isPinned):
             writer.field("muted", isMuted)
             writer.field("pinned", isPinned)
+        case .notifications(let level): writer.field("notifications", level?.rawValue)
         case .removeRecent(let place, let stopsRoaming):
             place?.writeMembers(to: &writer)
             if stopsRoaming { writer.field("stopRoaming", true) }
@@ -66,6 +68,7 @@ package struct StateChangeFields {
     private var userRev: Int64?
     private var isMuted: Bool?
     private var isPinned: Bool?
+    private var notifications: NotificationLevel?
     private var stopsRoaming = false
 
     package init() {}
@@ -78,6 +81,7 @@ package struct StateChangeFields {
         case "userRev": userRev = try value.null() ? nil : value.integer()
         case "muted": isMuted = try value.null() ? nil : value.bool()
         case "pinned": isPinned = try value.null() ? nil : value.bool()
+        case "notifications": notifications = try value.null() ? nil : value.choice("notifications")
         case "stopRoaming": stopsRoaming = try value.bool()
         default: return false
         }
@@ -94,6 +98,7 @@ package struct StateChangeFields {
                 throw .invalidParameter("muted", "is missing: give muted, pinned or both")
             }
             return .settings(isMuted: isMuted, isPinned: isPinned)
+        case "notifications": return .notifications(notifications)
         case "removeRecent": return .removeRecent(at: try place(), stopsRoaming: stopsRoaming)
         case "addRecent": return .addRecent
         case "stopRoaming": return .stopRoaming(at: try place())

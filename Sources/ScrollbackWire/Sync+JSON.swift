@@ -17,6 +17,7 @@ extension ConversationHead {
                 lastMessage.write(to: &writer)
             }
             writer.field("muted", isMuted)
+            writer.field("notifications", notifications?.rawValue)
             writer.field("pinned", isPinned)
             writer.field("markedUnread", isMarkedUnread)
             if removedSeq > 0 { writer.field("removedSeq", removedSeq) }
@@ -46,6 +47,7 @@ extension ConversationHead {
         var peerReadSeq: Seq = 0
         var lastMessage: Message?
         var isMuted = false
+        var notifications: NotificationLevel?
         var isPinned = false
         var isMarkedUnread = false
         var removedSeq: Seq = 0
@@ -67,6 +69,7 @@ extension ConversationHead {
             case "peerReadSeq": peerReadSeq = try value.integer()
             case "lastMessage": lastMessage = try Message(from: &value)
             case "muted": isMuted = try value.bool()
+            case "notifications": notifications = NotificationLevel(rawValue: try value.string())
             case "pinned": isPinned = try value.bool()
             case "markedUnread": isMarkedUnread = try value.bool()
             case "removedSeq": removedSeq = try value.integer()
@@ -84,8 +87,9 @@ extension ConversationHead {
         self.init(
             conversation: try conversation.required("conversation"), name: name, avatar: avatar,
             state: try state.state(), unread: unread, mentions: mentions, readSeq: readSeq, lastMessage: lastMessage,
-            isMuted: isMuted, isPinned: isPinned, isMarkedUnread: isMarkedUnread, removedSeq: removedSeq,
-            roamSeq: roamSeq, recentTime: recentTime, isMember: isMember, moved: moved, userRev: userRev,
+            isMuted: isMuted, notifications: notifications, isPinned: isPinned, isMarkedUnread: isMarkedUnread,
+            removedSeq: removedSeq, roamSeq: roamSeq, recentTime: recentTime, isMember: isMember, moved: moved,
+            userRev: userRev,
             hidden: hidden.ranges, isFrozen: isFrozen, mute: mute, peerReadSeq: peerReadSeq)
     }
 }
@@ -281,6 +285,7 @@ extension ReadSummary {
         writer.field("mentions", mentions)
         writer.field("markedUnread", isMarkedUnread)
         if isMuted { writer.field("muted", true) }
+        writer.field("notifications", notifications?.rawValue)
         if isPinned { writer.field("pinned", true) }
         if removedSeq > 0 { writer.field("removedSeq", removedSeq) }
         writer.field("seq", seq)
@@ -293,9 +298,11 @@ extension ReadSummary {
         var numbers: [String: Int64] = [:]
         var epoch: Epoch?
         var flags: [String: Bool] = [:]
+        var notifications: NotificationLevel?
         try reader.object { (name, value) throws(ChatError) in
             switch name {
             case "epoch": epoch = try value.epoch()
+            case "notifications": notifications = NotificationLevel(rawValue: try value.string())
             case "markedUnread", "muted", "pinned": flags[name] = try value.bool()
             case "readSeq", "unread", "mentions", "removedSeq", "seq", "n", "rev", "userRev":
                 numbers[name] = try value.integer()
@@ -306,7 +313,7 @@ extension ReadSummary {
         self.init(
             epoch: try epoch.required("epoch"), readSeq: try number("readSeq"), unread: try number("unread"),
             mentions: try number("mentions"), isMarkedUnread: flags["markedUnread"] ?? false,
-            isMuted: flags["muted"] ?? false, isPinned: flags["pinned"] ?? false,
+            isMuted: flags["muted"] ?? false, notifications: notifications, isPinned: flags["pinned"] ?? false,
             removedSeq: numbers["removedSeq"] ?? 0, seq: try number("seq"), n: try number("n"), rev: try number("rev"),
             userRev: try number("userRev"))
     }

@@ -50,7 +50,7 @@ extension MessageStore {
     }
 
     /// Stores one change.
-    func change(_ body: (any StoreWriter) throws -> Void) throws {
+    @discardableResult func change<Answer>(_ body: (any StoreWriter) throws -> Answer) throws -> Answer {
         try write { store, _ in try body(store) }
     }
 }

@@ -29,7 +29,7 @@ package struct StoreConformance: Sendable {
 
     package static let cases: [Case] =
         conversations + people + readState + messages + pages + changes + media + manners + receiptsAndInvitations
-        + operations + transactions
+        + operations + push + transactions
         + concurrency
 
     private let readsDuringWrites: Bool

@@ -102,6 +102,26 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
+    @Test(
+        "Newest messages of a channel that were deleted while a device was away, or there, are shown on none",
+        arguments: [true, false])
+    func deletedWhileAway(isAway: Bool) async throws {
+        let scene = try await scene()
+        let channel = ConversationID.community("city", channel: "open")
+        try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        try await scene.alice.say(1...4, in: channel)
+        try await until("four", scene.devices) { try await $0.recents[channel]?.lastMessage?.text == "4" }
+        if isAway { scene.world.goOffline("bob") }
+        _ = try await scene.world.perform {
+            $0.delete(
+                DeleteRange(from: .seq(3), to: .seq(5)), of: channel, operation: MessageID(high: 0x7000, low: 1),
+                by: Caller(user: "root", isAdmin: true), completion: $1)
+        }
+        if isAway { scene.world.goOnline("bob") }
+        try await until("two", try await scene.all()) { try await $0.recents[channel]?.lastMessage?.text == "2" }
+        await scene.world.close()
+    }
+
     @Test("A hundred and one pinned conversations are all in the list of a new device, in the order of the others")
     func manyPins() async throws {
         let scene = try await scene()

@@ -17,6 +17,8 @@ public struct RecentConversation: Hashable, Identifiable, Sendable {
     public var mentions: Int64
     /// Whether the user wants no push of it; what is unread is counted all the same.
     public var isMuted: Bool
+    /// Which of its messages the user wants pushed; absent where they set nothing there.
+    public var notifications: NotificationLevel?
     /// Whether it stands before those that are not pinned.
     public var isPinned: Bool
     /// Whether the user marked it as unread by hand, whatever the counts say; the next read ends that.

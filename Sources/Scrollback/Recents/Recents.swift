@@ -269,6 +269,15 @@ extension Conversation {
         try await set { _ in .settings(isMuted: isMuted, isPinned: nil) }
     }
 
+    /// Says which of its messages are pushed, on every device of the user.
+    ///
+    /// - Parameter level: nil for what holds elsewhere: ``PushPreferences/level``. Where the conversation is muted nothing is
+    ///   pushed, unless this is ``NotificationLevel/mentions``.
+    /// - Throws: `local-storage`.
+    public func setNotifications(_ level: NotificationLevel?) async throws(ChatError) {
+        try await set { _ in .notifications(level) }
+    }
+
     /// Pins it before the conversations that are not pinned, on every device of the user.
     ///
     /// - Throws: `local-storage`.

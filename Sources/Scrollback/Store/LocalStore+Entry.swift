@@ -39,7 +39,7 @@ extension LocalWriter {
                 """
         ).execute(arguments: [number])
         try db.cachedStatement(
-            sql: "DELETE FROM pendingState WHERE conversation = ? AND sort NOT IN ('muted', 'pinned')"
+            sql: "DELETE FROM pendingState WHERE conversation = ? AND sort NOT IN ('muted', 'pinned', 'notifications')"
         ).execute(arguments: [id.description])
     }
 
@@ -55,7 +55,7 @@ extension LocalWriter {
                 UPDATE conversation SET ownRev = ?1, isMuted = ifnull(?2, isMuted), isPinned = ifnull(?3, isPinned),
                     isMarkedUnread = ifnull(?4, isMarkedUnread), removedSeq = ifnull(?5, removedSeq),
                     isRecent = isRecent AND isMarkedUnread <= ifnull(?4, isMarkedUnread),
-                    addedTime = iif(?5 > removedSeq, NULL, addedTime)
+                    addedTime = iif(?5 > removedSeq, NULL, addedTime), notifications = iif(?8, notifications, ?7)
                 WHERE number = ?6 AND ownRev <= ?1
                 """
         ).execute(arguments: [
@@ -63,7 +63,8 @@ extension LocalWriter {
             pending.contains(.pinned) ? nil : summary.isPinned,
             // What is read here ends the mark once the server hears of it.
             pending.contains(.mark) ? nil : summary.isMarkedUnread && !isRead,
-            pending.contains(.list) ? nil : summary.removedSeq, number,
+            pending.contains(.list) ? nil : summary.removedSeq, number, summary.notifications?.rawValue,
+            pending.contains(.notifications),
         ])
     }
 

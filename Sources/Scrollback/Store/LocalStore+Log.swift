@@ -175,8 +175,9 @@ extension LocalWriter {
                 edit.needsSync = log.state?.isBehind ?? false
                 edits.append(edit)
             }
-            if !head.hidden.isEmpty, var state = log.state {
-                edits.append(state.apply(hidden: head.hidden, in: head.state.epoch))
+            let gone = try head.hidden + rowsAbove(head, in: log)
+            if !gone.isEmpty, var state = log.state {
+                edits.append(state.apply(hidden: gone, in: head.state.epoch))
                 log.state = state
             }
             if let last = head.lastMessage, var state = log.state {
@@ -231,6 +232,26 @@ extension LocalWriter {
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: before?.gaps != log.state?.gaps,
             needsHead: !isHead && (before == nil || edits.contains(where: \.erasesEverything)))
+    }
+
+    /// Rows that a head says are not the user's to see any more: newer ones than the newest that it shows.
+    ///
+    /// Of a channel that is not heard, a change that took them away is asked for when somebody looks there, and the list shows
+    /// none of them until then.
+    private func rowsAbove(_ head: ConversationHead, in log: OpenLog) throws -> [SeqRange] {
+        guard let state = log.saved, state.epoch == head.state.epoch, state.view == head.state.view,
+            !head.conversation.kind.traits.streamsToMembers,
+            // What does not roam is not shown, and there all the same.
+            head.lastMessage != nil || head.roamSeq == 0,
+            head.lastMessage.map({ $0.attributes.traits.bits & MessageTraits.passedOver == 0 }) ?? true
+        else { return [] }
+        return try Seq.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT seq FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?
+                        AND flags & \(MessageTraits.passedOver) = 0
+                    """), arguments: [log.number, (head.lastMessage?.seq ?? 0) + 1, head.state.head]
+        ).map { $0...$0 }
     }
 
     /// A log that was not known.

@@ -35,7 +35,8 @@ extension LocalReader {
     private static let recentColumns = """
         number, id, name, avatar, iif(isMember, unread, 0), iif(isMember, mentions, 0), isMuted, isPinned, \
         isMarkedUnread, epoch, lastSeq, hidesLast, \
-        sortTime, extension, (SELECT body FROM draft WHERE draft.conversation = id), peerReadSeq, isFrozen, mutedUntil
+        sortTime, extension, (SELECT body FROM draft WHERE draft.conversation = id), peerReadSeq, isFrozen, mutedUntil, \
+        notifications
         """
 
     /// The list, pinned conversations first, then by the time of the last message.
@@ -81,7 +82,9 @@ extension LocalReader {
             id: id, name: row[2], avatar: row[3],
             lastMessage: try hidesLast
                 ? nil : epoch.flatMap { try lastMessage(row[0], row[10], in: id, epoch: $0, excluding: types) },
-            unread: row[4], mentions: row[5], isMuted: row[6], isPinned: row[7], isMarkedUnread: row[8],
+            unread: row[4], mentions: row[5], isMuted: row[6],
+            notifications: (row[18] as String?).flatMap { NotificationLevel(rawValue: $0) }, isPinned: row[7],
+            isMarkedUnread: row[8],
             peerReadSeq: row[15], isFrozen: row[16], mute: Mute(stored: row[17]),
             draft: (row[14] as String?).flatMap { try? Draft(stored: $0) },
             localExtension: (row[13] as String?).map { RawJSON(known: $0) },

@@ -37,7 +37,8 @@ extension LocalStore {
     }
 
     private static let watchedColumns = [
-        "isRecent", "isMember", "unread", "mentions", "isMarkedUnread", "isMuted", "isPinned", "lastSeq", "lastRev",
+        "isRecent", "isMember", "unread", "mentions", "isMarkedUnread", "isMuted", "notifications", "isPinned",
+        "lastSeq", "lastRev",
         "hidesLast", "sortTime", "name", "avatar", "extension",
     ]
     /// What an event is about: that one is a member no more is seen by nothing but what is unread there.

@@ -170,6 +170,10 @@ extension LocalStore {
             // The newest own change that was known when the read that is to be told was made; absent where it ends every mark.
             try db.execute(sql: "ALTER TABLE conversation ADD COLUMN pendingReadRev INTEGER")
         }
+        migrator.registerMigration("7") { db in
+            // Which messages the user wants pushed, where they set something there.
+            try db.execute(sql: "ALTER TABLE conversation ADD COLUMN notifications TEXT")
+        }
         return migrator
     }
 }

@@ -5,7 +5,7 @@ import ScrollbackWire
 
 /// What the user sets in a conversation, here and now; the server is told when it can be.
 package enum StateSort: String, Sendable {
-    case muted, pinned, mark, list, roaming
+    case muted, notifications, pinned, mark, list, roaming
 }
 
 /// Something the user set that the server has not confirmed.
@@ -20,6 +20,7 @@ extension StateChange {
         switch self {
         case .settings(_?, _): .muted
         case .settings(nil, _): .pinned
+        case .notifications: .notifications
         case .markUnread: .mark
         case .removeRecent, .addRecent: .list
         case .stopRoaming: .roaming
@@ -134,6 +135,7 @@ extension LocalWriter {
         case .settings(let isMuted?, _): return try update("isMuted", isMuted)
         case .settings(nil, let isPinned?): return try update("isPinned", isPinned)
         case .settings: return false
+        case .notifications(let level): return try update("notifications", level?.rawValue)
         case .markUnread: return try update("isMarkedUnread", true)
         case .removeRecent(let place, _):
             try db.cachedStatement(

@@ -78,6 +78,12 @@ struct Serve: AsyncParsableCommand {
             options.announcesUploads =
                 announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
 
+            options.pushAuthorities = settings.string(forKey: "push.authorities")
+            options.pushRetrySeconds = settings.double(forKey: "push.retry.seconds") ?? options.pushRetrySeconds
+            guard options.pushRetrySeconds > 0 else {
+                throw ChatError.invalidParameter("push.retry.seconds", "must be above 0")
+            }
+
             let level = logLevel ?? settings.string(forKey: "log.level") ?? "info"
             guard let level = Logger.Level(rawValue: level) else {
                 throw ChatError.invalidParameter("log-level", "must be trace, debug, info, notice, warning or error")

@@ -68,7 +68,8 @@ extension Access {
         return ReadSummary(
             epoch: state.epoch, readSeq: readPosition, unread: unread.messages, mentions: unread.mentions,
             isMarkedUnread: member?.isMarkedUnread ?? false, isMuted: member?.isMuted ?? false,
-            isPinned: member?.isPinned ?? false, removedSeq: member?.removedSeq ?? 0, seq: state.head, n: state.n,
+            notifications: member?.level, isPinned: member?.isPinned ?? false, removedSeq: member?.removedSeq ?? 0,
+            seq: state.head, n: state.n,
             rev: state.rev, userRev: userRev)
     }
 }

@@ -88,6 +88,7 @@ extension Transaction {
             guard !member.isMarkedUnread else { break }
             member.isMarkedUnread = true
             member.markedRev = revision
+        case .notifications(let level): member.level = level
         case .settings(let isMuted, let isPinned):
             member.isMuted = isMuted ?? member.isMuted
             member.isPinned = isPinned ?? member.isPinned

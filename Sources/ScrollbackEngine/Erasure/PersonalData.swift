@@ -186,6 +186,7 @@ extension PersonalData.Record {
             writer.field("readSeq", member.readSeq)
             writer.field("clearSeq", member.clearSeq)
             writer.field("muted", member.isMuted)
+            writer.field("notifications", member.level?.rawValue)
             writer.field("pinned", member.isPinned)
             writer.field("markedUnread", member.isMarkedUnread)
         case .ban(let conversation, let ban):

@@ -5,6 +5,8 @@ package protocol Connection: AnyObject, Sendable {
     var user: UserID { get }
     /// The thread it is served on.
     var lane: any Lane { get }
+    /// Whether somebody looks at it: it is open, and did not say that it is in the background.
+    var isInForeground: Bool { get }
     /// Whether it asked to hear a conversation.
     func hears(_ id: ConversationID) -> Bool
     /// Its user became a member of a conversation: it starts to hear it, and sees all above a place.
@@ -19,6 +21,7 @@ package protocol Connection: AnyObject, Sendable {
 }
 
 extension Connection {
+    package var isInForeground: Bool { true }
     package func seesLess() {}
     package func close(_ reason: CloseReason, _ text: String) { close(reason) }
 }

@@ -61,6 +61,9 @@ package final class Hub: Sendable {
         people.withLock { $0[user] ?? [] }
     }
 
+    /// Whether nobody looks at anything of theirs now.
+    func isAway(_ user: UserID) -> Bool { !connections(of: user).contains(where: \.isInForeground) }
+
     /// Who is connected, by name: at most `limit`, from one on or that one alone.
     func users(from first: UserID?, isOnly: Bool, limit: Int) -> [UserID] {
         let names = people.withLock { people in

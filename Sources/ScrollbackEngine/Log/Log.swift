@@ -23,8 +23,8 @@ package final class Log: Sendable {
     private let store: any MessageStore
     private let clock: @Sendable () -> Date
     private let publish: @Sendable ([Event], _ commit: Int64) -> Void
-    private let record: @Sendable (Transaction) throws -> Int
-    private let recorded: @Sendable (Int) -> Void
+    private let record: @Sendable (Transaction) throws -> Recorded
+    private let recorded: @Sendable (Recorded) -> Void
     private let observe: @Sendable (CommitReport) -> Void
     private let settings: @Sendable () -> ServerSettings
     private let execution: Execution
@@ -44,15 +44,15 @@ package final class Log: Sendable {
     /// - Parameters:
     ///   - publish: told the events of each commit and its number, in the order of commits, on the writer's thread.
     ///   - settings: what is set, asked for each transaction.
-    ///   - record: writes down, in the transaction, what is to be told elsewhere of what it did, and says how much that is.
-    ///   - recorded: told how much was written down, after the commit.
+    ///   - record: writes down, in the transaction, what is to be told elsewhere of what it did, and says what.
+    ///   - recorded: told what was written down, after the commit.
     ///   - observe: told how each commit went.
     package init(
         store: any MessageStore, execution: Execution, maximumQueue: Int = 10_000,
         settings: @escaping @Sendable () -> ServerSettings = { ServerSettings() },
         clock: @escaping @Sendable () -> Date, publish: @escaping @Sendable ([Event], _ commit: Int64) -> Void,
-        record: @escaping @Sendable (Transaction) throws -> Int = { _ in 0 },
-        recorded: @escaping @Sendable (Int) -> Void = { _ in },
+        record: @escaping @Sendable (Transaction) throws -> Recorded = { _ in Recorded() },
+        recorded: @escaping @Sendable (Recorded) -> Void = { _ in },
         observe: @escaping @Sendable (CommitReport) -> Void = { _ in }
     ) throws {
         self.record = record
@@ -135,19 +135,19 @@ package final class Log: Sendable {
         do {
             let now = max(Timetoken(clock()), Timetoken(rawValue: newest.withLock { $0.rawValue } + 1))
             let settings = settings()
-            let (events, commit, count) = try store.write { writer, commit in
+            let (events, commit, noted) = try store.write { writer, commit in
                 let transaction = Transaction(
                     store: writer, now: now, commit: commit, generation: store.generation,
                     mediaLimits: settings.mediaLimits, settings: settings.people)
                 for job in batch { try job.run(in: transaction) }
                 try transaction.flush()
-                let count = try record(transaction)
+                let noted = try record(transaction)
                 newest.withLock { $0 = max($0, transaction.newest) }
-                return (transaction.events, commit, count)
+                return (transaction.events, commit, noted)
             }
             let nanoseconds = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
             publish(events, commit)
-            recorded(count)
+            recorded(noted)
             for job in batch { job.finish(nil) }
             load.add(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)
             observe(CommitReport(jobs: batch.count, seconds: Double(nanoseconds) / 1e9, failed: false))
@@ -162,6 +162,16 @@ package final class Log: Sendable {
             }
         }
     }
+}
+
+/// What a transaction wrote down that is to be told elsewhere.
+package struct Recorded: Sendable {
+    /// How many deliveries to the operator's program.
+    var deliveries = 0
+    /// Whether devices are to be told of something by push.
+    var pushes = false
+
+    package init() {}
 }
 
 /// How a commit went.

@@ -27,6 +27,8 @@ package final class Transaction {
     private var changed: Set<ConversationID> = []
     private var members: [MemberKey: MemberRow?] = [:]
     private var changedMembers: Set<MemberKey> = []
+    /// Those of them whom other messages reach by push than before.
+    private var movedReach: Set<MemberKey> = []
 
     private struct MemberKey: Hashable {
         var conversation: Int64
@@ -108,6 +110,10 @@ package final class Transaction {
 
     package func put(_ row: MemberRow) {
         let key = MemberKey(conversation: row.conversation, user: row.user)
+        let known = members[key] ?? nil
+        if known?.standing != row.standing || known?.isMuted != row.isMuted || known?.level != row.level {
+            movedReach.insert(key)
+        }
         members[key] = .some(row)
         changedMembers.insert(key)
     }
@@ -149,5 +155,9 @@ package final class Transaction {
         }
         changed.removeAll(keepingCapacity: true)
         changedMembers.removeAll(keepingCapacity: true)
+        for key in movedReach {
+            if case .some(.some(let row)) = members[key] { try updateReach(of: row) }
+        }
+        movedReach.removeAll(keepingCapacity: true)
     }
 }

@@ -20,6 +20,8 @@ extension Session {
         }
     }
 
+    package var isInForeground: Bool { state.withLock { $0.isActive && $0.isOpen } }
+
     private var sharesNow: Bool { state.withLock { $0.sharesPresence && $0.isActive && $0.isOpen } }
 
     /// It is in the background, or closed.

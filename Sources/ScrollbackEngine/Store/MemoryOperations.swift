@@ -197,6 +197,7 @@ extension MemoryRows {
         change(\.mentions[conversation], mentions[conversation]?.filter { $0.user != user })
         change(\.people.receipts[Key(conversation: conversation, user: user)], nil)
         dropInvitation(of: user, to: conversation)
+        putReach(.none, of: user, in: conversation)
         changeManners { $0.put(nil, of: user, in: conversation) }
         changeOperations { operations in
             operations.bans[.init(conversation: conversation, user: user)] = nil
@@ -218,5 +219,6 @@ extension MemoryRows {
             change(\.people.invitations[key], nil)
         }
         change(\.people.lastSeen[user], nil)
+        forgetPushes(of: user)
     }
 }

@@ -87,6 +87,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
     var manners = MemoryManners()
     var people = MemoryPeople()
     var operations = MemoryOperations()
+    var push = MemoryPush()
 
     var newest: Timetoken { conversations.values.map(\.timetoken).max() ?? Timetoken(rawValue: 0) }
 
@@ -385,6 +386,7 @@ final class MemoryRows: StoreWriter, @unchecked Sendable {
         change(\.actions[conversation], nil)
         changeManners { $0.erase(conversation) }
         erasePeople(of: conversation)
+        erasePushes(of: conversation)
         changeOperations { $0.eraseBans(in: conversation) }
         for key in spans.keys where key.conversation == conversation { change(\.spans[key], nil) }
         for key in blocks.keys where key.conversation == conversation { change(\.blocks[key], nil) }

@@ -30,7 +30,7 @@ package protocol MessageStore: AnyObject, Sendable {
 }
 
 /// The questions the engine asks a snapshot.
-package protocol StoreReader: MannersReader, PeopleReader, OperatorReader {
+package protocol StoreReader: MannersReader, PeopleReader, OperatorReader, PushReader {
     func conversation(_ id: ConversationID) throws -> ConversationRow?
     func conversation(numbered number: Int64) throws -> ConversationRow?
     /// The channels of a community by name, deleted ones too.
@@ -130,7 +130,7 @@ extension StoreReader {
 /// A transaction under way.
 ///
 /// A change is seen by the questions asked after it.
-package protocol StoreWriter: StoreReader, MannersWriter, PeopleWriter, OperatorWriter {
+package protocol StoreWriter: StoreReader, MannersWriter, PeopleWriter, OperatorWriter, PushWriter {
     /// Stores a conversation; one without a number gets one.
     func put(_ conversation: inout ConversationRow) throws
     func put(_ member: MemberRow) throws

@@ -151,6 +151,8 @@ package struct MemberRow: Hashable, Sendable {
     /// What new devices are not given by themselves.
     package var roamSeq: Seq
     package var isMuted: Bool
+    /// Which messages they want pushed of it; absent where they did not say.
+    package var level: NotificationLevel?
     package var isPinned: Bool
     package var isMarkedUnread: Bool
     /// Their own change counter when they last marked it.

@@ -1,15 +1,21 @@
 package import ScrollbackModel
+package import ScrollbackWire
 
 /// What a user may change about themselves; what is absent stays as it is.
 package struct ProfileChange: Hashable, Sendable {
     package var name: String?
     package var avatar: String?
     package var metadata: RawJSON?
+    /// How they want to be told by push, which nobody else sees.
+    package var push: PushPreferencesChange?
 
-    package init(name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil) {
+    package init(
+        name: String? = nil, avatar: String? = nil, metadata: RawJSON? = nil, push: PushPreferencesChange? = nil
+    ) {
         self.name = name
         self.avatar = avatar
         self.metadata = metadata
+        self.push = push
     }
 }
 
@@ -52,6 +58,7 @@ extension Engine {
                 row.profile.avatar = change.avatar ?? row.profile.avatar
                 row.profile.metadata = change.metadata ?? row.profile.metadata
                 try transaction.store.put(row)
+                if let push = change.push { try transaction.change(push, of: id) }
                 transaction.publish(.userChanged(row.profile))
                 return row.profile
             }, completion: completion)

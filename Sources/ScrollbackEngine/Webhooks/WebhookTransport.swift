@@ -16,7 +16,7 @@ package struct WebhookRequest: Sendable {
     package var timeout: Duration
 
     /// - Parameter delivery: names the body: another body has another name.
-    init(url: String, secret: String, delivery: String, body: [UInt8], timeout: Duration, now: Date) {
+    package init(url: String, secret: String, delivery: String, body: [UInt8], timeout: Duration, now: Date) {
         self.url = url
         self.body = body
         self.timeout = timeout

@@ -22,6 +22,8 @@ public struct ConversationHead: Hashable, Sendable {
     public var lastMessage: Message?
     /// Whether the member wants no push of it; what is unread is counted all the same.
     public var isMuted: Bool
+    /// Which of its messages the user wants pushed; absent where they set nothing there.
+    public var notifications: NotificationLevel?
     /// Whether it stands before the others in the member's list, whatever its newest message.
     public var isPinned: Bool
     /// Whether the member marked it as unread by hand, whatever the counts say; the next read ends that.
@@ -50,6 +52,7 @@ public struct ConversationHead: Hashable, Sendable {
     package init(
         conversation: ConversationID, name: String? = nil, avatar: String? = nil, state: LogHead, unread: Int64 = 0,
         mentions: Int64 = 0, readSeq: Seq = 0, lastMessage: Message? = nil, isMuted: Bool = false,
+        notifications: NotificationLevel? = nil,
         isPinned: Bool = false, isMarkedUnread: Bool = false, removedSeq: Seq = 0, roamSeq: Seq = 0,
         recentTime: Timetoken? = nil, isMember: Bool = true, moved: Int64 = 0, userRev: Int64 = 0,
         hidden: [SeqRange] = [], isFrozen: Bool = false, mute: Mute? = nil, peerReadSeq: Seq = 0
@@ -63,6 +66,7 @@ public struct ConversationHead: Hashable, Sendable {
         self.readSeq = readSeq
         self.lastMessage = lastMessage
         self.isMuted = isMuted
+        self.notifications = notifications
         self.isPinned = isPinned
         self.isMarkedUnread = isMarkedUnread
         self.removedSeq = removedSeq

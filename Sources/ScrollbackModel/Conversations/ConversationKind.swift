@@ -44,6 +44,8 @@ public struct ConversationTraits: Hashable, Sendable {
     /// Whether under load some messages are stored and not streamed, so that a device leaves the holes until somebody looks
     /// there.
     public let streamsUnderLoadByPriority: Bool
+    /// What is pushed where nobody set anything.
+    public let pushes: NotificationLevel
     package let namesHaveTwoParts: Bool
 
     fileprivate static func of(_ kind: ConversationKind) -> ConversationTraits {
@@ -58,17 +60,17 @@ public struct ConversationTraits: Hashable, Sendable {
 
     private static let direct = ConversationTraits(
         membership: .named, replaysMissed: true, hasRecents: true, isImplicit: true,
-        streamsToMembers: true, streamsUnderLoadByPriority: false, namesHaveTwoParts: true)
+        streamsToMembers: true, streamsUnderLoadByPriority: false, pushes: .all, namesHaveTwoParts: true)
     private static let group = ConversationTraits(
         membership: .listed, replaysMissed: true, hasRecents: true, isImplicit: false,
-        streamsToMembers: true, streamsUnderLoadByPriority: false, namesHaveTwoParts: false)
+        streamsToMembers: true, streamsUnderLoadByPriority: false, pushes: .all, namesHaveTwoParts: false)
     private static let community = ConversationTraits(
         membership: .community, replaysMissed: false, hasRecents: true, isImplicit: false,
-        streamsToMembers: false, streamsUnderLoadByPriority: false, namesHaveTwoParts: true)
+        streamsToMembers: false, streamsUnderLoadByPriority: false, pushes: .mentions, namesHaveTwoParts: true)
     private static let room = ConversationTraits(
         membership: .subscribers, replaysMissed: false, hasRecents: false, isImplicit: false,
-        streamsToMembers: false, streamsUnderLoadByPriority: true, namesHaveTwoParts: false)
+        streamsToMembers: false, streamsUnderLoadByPriority: true, pushes: .none, namesHaveTwoParts: false)
     private static let system = ConversationTraits(
         membership: .named, replaysMissed: true, hasRecents: true, isImplicit: true,
-        streamsToMembers: true, streamsUnderLoadByPriority: false, namesHaveTwoParts: true)
+        streamsToMembers: true, streamsUnderLoadByPriority: false, pushes: .all, namesHaveTwoParts: true)
 }

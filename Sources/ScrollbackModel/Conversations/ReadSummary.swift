@@ -15,6 +15,8 @@ public struct ReadSummary: Hashable, Sendable {
     public var isMarkedUnread: Bool
     /// Whether the user wants no push of it; what is unread is counted all the same.
     public var isMuted: Bool
+    /// Which of its messages the user wants pushed; absent where they set nothing there.
+    public var notifications: NotificationLevel?
     /// Whether it stands before the others in the user's list.
     public var isPinned: Bool
     /// Where the conversation ended when the user took it out of their list; 0 where they did not.
@@ -34,7 +36,8 @@ public struct ReadSummary: Hashable, Sendable {
     /// A summary with all that is known of it.
     public init(
         epoch: Epoch, readSeq: Seq, unread: Int64, mentions: Int64, isMarkedUnread: Bool, isMuted: Bool = false,
-        isPinned: Bool = false, removedSeq: Seq = 0, seq: Seq, n: Int64, rev: Int64, userRev: Int64
+        notifications: NotificationLevel? = nil, isPinned: Bool = false, removedSeq: Seq = 0, seq: Seq, n: Int64,
+        rev: Int64, userRev: Int64
     ) {
         self.epoch = epoch
         self.readSeq = readSeq
@@ -42,6 +45,7 @@ public struct ReadSummary: Hashable, Sendable {
         self.mentions = mentions
         self.isMarkedUnread = isMarkedUnread
         self.isMuted = isMuted
+        self.notifications = notifications
         self.isPinned = isPinned
         self.removedSeq = removedSeq
         self.seq = seq

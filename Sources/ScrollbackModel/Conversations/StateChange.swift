@@ -9,6 +9,8 @@ package enum StateChange: Hashable, Sendable {
     case markUnread
     /// Muted or not, pinned or not; what is absent stays.
     case settings(isMuted: Bool?, isPinned: Bool?)
+    /// Which messages are pushed; nil for what holds where nothing was set.
+    case notifications(NotificationLevel?)
     /// Taken out of the list of recents until a message comes above a place, or above the newest one.
     ///
     /// - Parameter stopsRoaming: whether what is there is not given to new devices by itself either.

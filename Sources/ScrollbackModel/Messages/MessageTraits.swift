@@ -10,7 +10,7 @@ public struct MessageTraits: Hashable, Sendable {
     public var countsUnread: Bool
     /// Whether a push may tell of it.
     ///
-    /// It travels with the message; this version's server sends no pushes.
+    /// Of a type that has no push by itself one tells where the sender says what it shows (rows 124 and 147).
     public var notifies: Bool
     /// Whether it is the conversation's last message in the list of recents, and moves it up there.
     ///

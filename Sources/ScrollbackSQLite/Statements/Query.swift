@@ -28,6 +28,13 @@ enum Query: Int, CaseIterable {
     case putBan, dropBan, eraseBans, insertReport, updateReport, insertErasure, updateErasure, insertGuest
     case setSender, setRetiredSender, setMentionSender, setMediaOwner
     case forgetMember, forgetSpans, forgetBits, forgetVoids, forgetMentions, forgetGuest
+    case pushPerson, pushDevices, pushDevice, pushReached, pushConversation, pushes, pushWalk, pushRetries,
+        nextPushRetry
+    case pushCount, pushRetryCount, putPushPerson, dropPushToken, putPushDevice, dropPushDevice, putReach, dropReach
+    case insertPush, dropPushesOf, dropPushes, putPushWalk, dropPushWalk, dropPushWalks, insertPushRetry,
+        updatePushRetry
+    case dropPushRetry, dropPushRetries, erasePushes, eraseReach, erasePushRetries
+    case forgetPushPerson, forgetPushDevices, forgetReach, forgetPushRetries
     case forgetBlocks, forgetBlockers, forgetUploads, forgetReceipt, forgetInvitations, forgetInvited, forgetLastSeen
 
     var sql: String {
@@ -124,14 +131,14 @@ enum Query: Int, CaseIterable {
             """
             UPDATE member SET standing = 2, role = 'member', joinSeq = 0, joinN = 0, readSeq = 0, readN = 0,
                 clearSeq = 0, clearN = 0, removedSeq = 0, roamSeq = 0, isMuted = 0, isPinned = 0, isMarkedUnread = 0,
-                markedRev = 0, view = 0, userRev = 0, hasVoids = 0
+                markedRev = 0, view = 0, userRev = 0, hasVoids = 0, level = NULL
             WHERE conversation = ?
             """
         case .block, .blocks, .blockers, .insertBlock, .dropBlock, .mute, .putMute, .dropMute, .eraseMutes: manners
         case .deliveryConversation, .deliveries, .deliveryCount, .insertDelivery, .dropDeliveriesOf,
             .dropDeliveries:
             manners
-        default: people ?? recents ?? mediaSQL ?? operatorSQL ?? change
+        default: people ?? recents ?? mediaSQL ?? operatorSQL ?? pushSQL ?? change
         }
     }
 
@@ -150,7 +157,7 @@ enum Query: Int, CaseIterable {
             "UPDATE conversation SET (\(Self.settings)) = (\(Self.places(28))) WHERE number = ?"
         case .putMember:
             """
-            INSERT INTO member (\(Self.memberColumns)) VALUES (\(Self.places(19)))
+            INSERT INTO member (\(Self.memberColumns)) VALUES (\(Self.places(20)))
             ON CONFLICT (conversation, user) DO UPDATE
             SET (\(Self.memberState)) = (\(Self.excluded(Self.memberState)))
             """
@@ -237,7 +244,7 @@ enum Query: Int, CaseIterable {
     static let conversationColumns = "number, kind, target, part, \(settings)"
     private static let memberState = """
         standing, role, joinSeq, joinN, readSeq, readN, clearSeq, clearN, removedSeq, roamSeq, isMuted, isPinned, \
-        isMarkedUnread, markedRev, view, userRev, hasVoids
+        isMarkedUnread, markedRev, view, userRev, hasVoids, level
         """
     static let memberColumns = "conversation, user, \(memberState)"
     /// As they are: what is made of them is made faster of numbers, and who has no row has 0 everywhere.

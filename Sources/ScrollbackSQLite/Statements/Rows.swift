@@ -82,6 +82,7 @@ extension Columns {
         row.view = integer()
         row.userRev = integer()
         row.hasVoids = flag()
+        row.level = optionalText().flatMap { NotificationLevel(rawValue: $0) }
         return row
     }
 
@@ -263,6 +264,7 @@ extension Parameters {
         add(row.view)
         add(row.userRev)
         add(row.hasVoids)
+        add(row.level?.rawValue)
     }
 
     /// A set's kind and whose it is.

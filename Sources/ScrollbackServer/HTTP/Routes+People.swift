@@ -50,26 +50,44 @@ extension Route {
         },
         Route(.get, "/v1/me") { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
-            let profile = try await scope.read { try $0.users([caller.user]).first } ?? UserProfile(id: caller.user)
-            return answer(profile)
+            let (profile, push) = try await scope.read { engine in
+                (
+                    try engine.users([caller.user]).first ?? UserProfile(id: caller.user),
+                    try engine.pushPreferences(of: caller.user, by: caller)
+                )
+            }
+            return answer(profile, push)
         },
         Route(.get, "/v1/users/{user}") { scope, request, context throws(ChatError) in
-            _ = try await scope.caller(request)
+            let caller = try await scope.caller(request)
             let user = try UserID(try scope.segment("user", context))
-            return answer(try await scope.read { try $0.user(user) })
+            let (profile, push) = try await scope.read { engine in
+                // How somebody wants to be told is theirs to know.
+                let isOwn = caller.user == user || caller.isAdmin
+                return (try engine.user(user), isOwn ? try engine.pushPreferences(of: user, by: caller) : nil)
+            }
+            return answer(profile, push)
         },
         Route(.put, "/v1/users/{user}") { scope, request, context throws(ChatError) in
             let shutOuts = scope.engine.shutOuts
             let caller = try await scope.caller(request)
             let user = try UserID(try scope.segment("user", context))
             var fields = ProfileFields()
+            var push: PushPreferencesChange?
             try await scope.object(request) { (name, value) throws(ChatError) in
-                if try !fields.read(name, &value) { try value.skip() }
+                if name == "push" {
+                    push = try PushPreferencesChange(from: &value)
+                } else if try !fields.read(name, &value) {
+                    try value.skip()
+                }
             }
             try scope.engine.limits.check(attribute: fields.metadata, "metadata")
-            let change = ProfileChange(name: fields.name, avatar: fields.avatar, metadata: fields.metadata)
-            return answer(
-                try await scope.write { $0.putUser(user, change, by: caller, since: shutOuts, completion: $1) })
+            let change = ProfileChange(
+                name: fields.name, avatar: fields.avatar, metadata: fields.metadata, push: push)
+            let changed = try await scope.write {
+                $0.putUser(user, change, by: caller, since: shutOuts, completion: $1)
+            }
+            return answer(changed, try await scope.read { try $0.pushPreferences(of: user, by: caller) })
         },
         Route(.post, "/v1/users/fetch") { scope, request, _ throws(ChatError) in
             _ = try await scope.caller(request)
@@ -84,9 +102,14 @@ extension Route {
         },
     ]
 
-    private static func answer(_ profile: UserProfile) -> Response {
+    private static func answer(_ profile: UserProfile, _ push: PushPreferences?) -> Response {
         var writer = JSONWriter()
-        profile.write(to: &writer)
+        writer.object { writer in
+            profile.writeMembers(to: &writer)
+            guard let push else { return }
+            writer.key("push")
+            push.write(to: &writer)
+        }
         return Response(
             status: .ok, headers: [.contentType: "application/json"],
             body: .init(byteBuffer: .init(bytes: writer.bytes)))

@@ -11,6 +11,9 @@ extension Route {
         change(.put, "settings") { (scope, request) throws(ChatError) in
             try await scope.fields(request).change("settings")
         },
+        change(.put, "notifications") { (scope, request) throws(ChatError) in
+            try await scope.fields(request).change("notifications")
+        },
         change(.put, "unread") { (_, _) throws(ChatError) in .markUnread },
         change(.put, "recent") { (_, _) throws(ChatError) in .addRecent },
         change(.delete, "recent") { (scope, request) throws(ChatError) in

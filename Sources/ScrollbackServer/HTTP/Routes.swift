@@ -21,7 +21,7 @@ struct Route: Sendable {
     /// Every operation there is.
     static let all: [Route] =
         people + departures + lists + blocks + bans + reports + conversations + state + members + readers + invitations
-        + presence + messages + changes + actions + history + uploads + media
+        + presence + push + messages + changes + actions + history + uploads + media
         + operations
 }
 

@@ -1,4 +1,5 @@
 import ScrollbackEngine
+import ScrollbackModel
 import ScrollbackSQLite
 import Synchronization
 
@@ -100,6 +101,19 @@ final class ServerMetrics: Sendable {
         write(
             "scrollback_webhook_failures_total", "counter", "Posts that it did not take.",
             deliveries.failures.load(ordering: .relaxed))
+        if let waiting = try? engine.waitingPushes() {
+            write("scrollback_push_waiting", "gauge", "Messages that wait to be pushed.", waiting.waiting)
+            write("scrollback_push_retries", "gauge", "Pushes that wait to be tried again.", waiting.retries)
+        }
+        text +=
+            "# HELP scrollback_pushes_total Pushes by service and outcome.\n# TYPE scrollback_pushes_total counter\n"
+        for (service, outcomes) in engine.pushes.counts.all.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            for (outcome, count) in outcomes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                text += """
+                    scrollback_pushes_total{service="\(service.rawValue)",outcome="\(outcome.rawValue)"} \(count)\n
+                    """
+            }
+        }
         commitSeconds.write("scrollback_commit_seconds", "Seconds of a transaction, its sync included.", to: &text)
         commitJobs.write("scrollback_commit_writes", "Writes in a transaction.", to: &text)
         if let sizes = try? store.sizes() {

@@ -116,7 +116,8 @@ extension ReadSummary {
     package init(_ head: ConversationHead) {
         self.init(
             epoch: head.state.epoch, readSeq: head.readSeq, unread: head.unread, mentions: head.mentions,
-            isMarkedUnread: head.isMarkedUnread, isMuted: head.isMuted, isPinned: head.isPinned,
+            isMarkedUnread: head.isMarkedUnread, isMuted: head.isMuted, notifications: head.notifications,
+            isPinned: head.isPinned,
             removedSeq: head.removedSeq, seq: head.state.head, n: head.state.n, rev: head.state.rev,
             userRev: head.userRev)
     }

@@ -197,12 +197,14 @@ private struct EventFields {
 
 extension UserProfile {
     package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("user", id)
-            writer.field("name", name)
-            writer.field("avatar", avatar)
-            writer.field("metadata", metadata)
-        }
+        writer.object { writeMembers(to: &$0) }
+    }
+
+    package func writeMembers(to writer: inout JSONWriter) {
+        writer.field("user", id)
+        writer.field("name", name)
+        writer.field("avatar", avatar)
+        writer.field("metadata", metadata)
     }
 
     /// - Throws: `invalid-parameter` when a member is out of range.

@@ -38,6 +38,7 @@ extension StoreConformance {
             row.clearSeq = 5
             row.clearN = 6
             row.isMuted = true
+            row.level = .mentions
             row.isPinned = true
             row.isMarkedUnread = true
             row.markedRev = 8

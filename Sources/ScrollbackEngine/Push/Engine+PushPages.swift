@@ -1,0 +1,170 @@
+import Crypto
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+/// A push that is to be handed over now.
+struct DuePush: Sendable {
+    var user: UserID
+    var notification: PushNotification
+    /// What it came from.
+    var push: PushRow
+    /// Tells it from others of the same page.
+    var number: Int
+}
+
+/// A part of those whom a conversation's pushes may reach, and what they are pushed.
+struct PushPage: Sendable {
+    var due: [DuePush]
+    /// The last push that is handed out by this walk.
+    var through: Int64
+    /// Where the walk goes on; nil where everybody was seen to.
+    var walk: PushWalkRow?
+}
+
+extension Engine {
+    /// How many people are seen to in one step.
+    private static let peopleAtOnce = 100
+    /// How many messages of one conversation are handed out together, each person getting the newest for them.
+    private static let messagesAtOnce = 100
+    /// How long a service may keep a push for a device that is switched off.
+    private static let lifetime: TimeInterval = 7 * 86_400
+
+    /// The next part of the walk through a conversation; nil where nothing of it waits.
+    func page(of number: Int64, _ settings: PushSettings) throws -> PushPage? {
+        try store.read { store in
+            let waiting = try store.pushes(of: number, limit: Self.messagesAtOnce)
+            guard let newest = waiting.last else { return nil }
+            let walk = try store.pushWalk(of: number) ?? PushWalkRow(through: newest.number)
+            let pushes = waiting.filter { $0.number <= walk.through }
+            guard let row = try store.conversation(numbered: number), !row.isDeleted, !pushes.isEmpty else {
+                return PushPage(due: [], through: walk.through, walk: nil)
+            }
+            var scene = PushScene(row: row, store: store, now: clock())
+            // What was recalled before anybody was told of it is told to nobody.
+            let untold = Set(pushes.filter { $0.kind == .message && $0.seq > 0 }.map(\.seq))
+            let subjects = try pushes.filter { $0.kind == .message || !untold.contains($0.seq) }
+                .compactMap { try scene.subject(of: $0) }
+            let people = try scene.people(for: subjects, after: walk.after, limit: Self.peopleAtOnce)
+            var due: [DuePush] = []
+            for user in people {
+                for subject in try chosen(from: subjects, for: user, &scene) {
+                    due += try notifications(of: subject, to: user, settings, &scene)
+                }
+            }
+            for index in due.indices { due[index].number = index }
+            let isOver = people.count < Self.peopleAtOnce
+            let next = isOver ? nil : people.last.map { PushWalkRow(through: walk.through, after: $0) }
+            return PushPage(due: due, through: walk.through, walk: next)
+        }
+    }
+
+    /// What is due to be tried again, as it would be pushed now.
+    func retries(
+        dueBy time: Date, limit: Int, _ settings: PushSettings
+    ) throws -> [(retry: PushRetryRow, due: DuePush?)] {
+        try store.read { store in
+            try store.pushRetries(dueBy: time, limit: limit).enumerated().map { index, retry in
+                guard let row = try store.conversation(numbered: retry.push.conversation), !row.isDeleted else {
+                    return (retry, nil)
+                }
+                var scene = PushScene(row: row, store: store, now: clock())
+                guard let subject = try scene.subject(of: retry.push),
+                    try decision(on: subject, for: retry.user, &scene) == .push
+                else { return (retry, nil) }
+                let all = try notifications(of: subject, to: retry.user, settings, &scene)
+                var due = all.first { $0.notification.device.id == retry.device }
+                due?.number = index
+                return (retry, due)
+            }
+        }
+    }
+
+    /// What one person is pushed of a run of messages: the newest that mentions them, or the newest; and what of them was
+    /// recalled.
+    private func chosen(
+        from subjects: [PushScene.Subject], for user: UserID, _ scene: inout PushScene
+    ) throws -> [PushScene.Subject] {
+        var newest: PushScene.Subject?
+        var mention: PushScene.Subject?
+        var recalls: [PushScene.Subject] = []
+        for subject in subjects.reversed() {
+            let isMention = subject.text.mentions?.includes(user) ?? false
+            guard subject.text.isRecalled || newest == nil || mention == nil && isMention,
+                try decision(on: subject, for: user, &scene) == .push
+            else { continue }
+            if subject.text.isRecalled {
+                recalls.append(subject)
+            } else {
+                newest = newest ?? subject
+                if isMention { mention = mention ?? subject }
+            }
+        }
+        return recalls + [mention ?? newest].compactMap(\.self)
+    }
+
+    private func decision(
+        on subject: PushScene.Subject, for user: UserID, _ scene: inout PushScene
+    ) throws -> PushDecision {
+        var facts = PushDecision.Facts()
+        facts.isOwn = subject.sender == user
+        facts.isAway = hub.isAway(user)
+        guard !facts.isOwn, facts.isAway else { return PushDecision(facts) }
+        guard let person = try scene.person(user), person.deviceCount > 0 else { return .level }
+        facts.isShutOut = try scene.isShutOut(user)
+        facts.isGone = subject.isGone
+        facts.hasBlockedSender = try scene.store.hasBlocked(user, subject.sender)
+        facts.isMentioned = subject.text.mentions?.includes(user) ?? false
+        let (row, store) = (scene.row, scene.store)
+        let access = try scene.access(user) { try visible(row, for: Caller(user: user), in: store) }
+        if let access, access.role != nil {
+            facts.isVisible = subject.seq == 0 || subject.isRecall || access.visible.contains(subject.seq)
+            facts.isRead = subject.seq > 0 && subject.seq <= access.readPosition
+            facts.level = person.preferences.level(
+                own: access.member?.level, isMuted: access.member?.isMuted ?? false, kind: scene.row.id.kind,
+                at: scene.now)
+        } else {
+            facts.isVisible = false
+        }
+        return PushDecision(facts)
+    }
+
+    private func notifications(
+        of subject: PushScene.Subject, to user: UserID, _ settings: PushSettings, _ scene: inout PushScene
+    ) throws -> [DuePush] {
+        guard let person = try scene.person(user) else { return [] }
+        let devices = try scene.store.pushDevices(of: user).filter { settings.services[$0.device.service] != nil }
+        guard !devices.isEmpty else { return [] }
+        let caller = Caller(user: user)
+        let badge = try totals(of: involvements(of: user, in: scene.store), for: caller, in: scene.store).unread
+        let place = PushPlace(
+            conversation: scene.row.id.relative(to: user), seq: subject.seq > 0 ? subject.seq : nil,
+            epoch: subject.seq > 0 ? scene.row.epoch(in: store.generation) : nil, message: subject.message,
+            sender: subject.sender, type: subject.text.type, receiver: user)
+        return devices.compactMap { row in
+            let recipient = PushRecipient(
+                user: user, language: person.preferences.language ?? row.device.language,
+                showsDetail: person.preferences.showsDetail, unread: badge)
+            guard let text = settings.texts.resolve(subject.text, for: recipient) else { return nil }
+            let notification = PushNotification(
+                id: Self.id(of: subject, to: user, row.device.id), device: row.device, text: text, badge: badge,
+                place: place, data: subject.text.options.data, link: settings.link(to: place),
+                options: subject.text.options, replaces: subject.isRecall, expiresAt: scene.now + Self.lifetime)
+            return DuePush(user: user, notification: notification, push: subject.push, number: 0)
+        }
+    }
+
+    /// The same for the same push, however often it is tried.
+    private static func id(of subject: PushScene.Subject, to user: UserID, _ device: Identifier) -> UUID {
+        var hash = SHA256()
+        for part in ["\(subject.message)", user.text, device.text, subject.isRecall ? "recall" : "message"] {
+            hash.update(data: Data(part.utf8))
+            hash.update(data: [0])
+        }
+        var bytes = Array(hash.finalize().prefix(16))
+        // Version 8 (RFC 9562): made in a way of our own.
+        bytes[6] = bytes[6] & 0x0F | 0x80
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+}

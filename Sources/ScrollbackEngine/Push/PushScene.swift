@@ -1,0 +1,123 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+/// One conversation as pushes of it see it: from one snapshot, with what was read kept at hand.
+struct PushScene {
+    let row: ConversationRow
+    let store: any StoreReader
+    let now: Date
+
+    private var people: [UserID: PushPersonRow?] = [:]
+    private var accesses: [UserID: Access?] = [:]
+    private var names: [UserID: String] = [:]
+    private var shutOut: [UserID: Bool] = [:]
+
+    init(row: ConversationRow, store: any StoreReader, now: Date) {
+        self.row = row
+        self.store = store
+        self.now = now
+    }
+
+    /// What a push is about.
+    struct Subject {
+        var push: PushRow
+        var message: MessageID
+        /// 0 of what is not stored.
+        var seq: Seq
+        var sender: UserID
+        var text: PushSubject
+        /// Whether it tells of a message that is there no more.
+        var isGone: Bool
+
+        var isRecall: Bool { push.kind == .recall }
+    }
+
+    /// - Returns: nil where nothing is left to tell of.
+    mutating func subject(of push: PushRow) throws -> Subject? {
+        if let body = push.body {
+            var reader = JSONReader(body.text)
+            var fields = MessageFields()
+            try reader.object { (name, value) throws(ChatError) in try fields.read(name, &value) }
+            let message = try fields.transient()
+            let text = try subject(
+                message.content, message.content.type, message.attributes, by: message.sender, isRecalled: false)
+            return Subject(push: push, message: message.id, seq: 0, sender: message.sender, text: text, isGone: false)
+        }
+        guard let message = try store.message(at: push.seq, in: row.number) else { return nil }
+        let isRecall = push.kind == .recall
+        let content = message.content.map { MessageContent(known: message.type, json: $0) }
+        let text = try subject(content, message.type, message.attributes, by: message.sender, isRecalled: isRecall)
+        return Subject(
+            push: push, message: message.id, seq: push.seq, sender: message.sender, text: text,
+            isGone: message.isDeleted != isRecall)
+    }
+
+    private mutating func subject(
+        _ content: MessageContent?, _ type: MessageType, _ attributes: MessageAttributes, by sender: UserID,
+        isRecalled: Bool
+    ) throws -> PushSubject {
+        let name = try name(of: sender)
+        let own = row.name ?? row.id.part?.text ?? row.id.target.text
+        return PushSubject(
+            kind: row.id.kind, sender: name,
+            conversation: row.id.kind.traits.membership == .named ? name : own, type: type, words: content?.text,
+            mentions: attributes.mentions, options: attributes.pushOptions ?? PushOptions(), isRecalled: isRecalled)
+    }
+
+    // MARK: People
+
+    /// Whom the pushes may reach, by name: found by the index of who wants what, and by name where the messages name them.
+    func people(for subjects: [Subject], after: UserID?, limit: Int) throws -> [UserID] {
+        let named = Set(subjects.flatMap { $0.text.mentions?.users ?? [] })
+        if row.id.kind.traits.membership == .named {
+            return page(of: Set(row.id.namedUsers), after: after, limit: limit)
+        }
+        let isForEveryone = subjects.contains { $0.text.mentions?.everyone == true }
+        var found = Set(page(of: named, after: after, limit: limit))
+        for audience in try store.pushAudiences(of: row) {
+            for level in isForEveryone ? [NotificationLevel.all, .mentions] : [.all] {
+                found.formUnion(try store.reached(at: level, in: audience, after: after, limit: limit))
+            }
+        }
+        return Array(found.sorted().prefix(limit))
+    }
+
+    private func page(of users: Set<UserID>, after: UserID?, limit: Int) -> [UserID] {
+        Array(users.filter { user in after.map { $0 < user } ?? true }.sorted().prefix(limit))
+    }
+
+    mutating func person(_ user: UserID) throws -> PushPersonRow? {
+        if let known = people[user] { return known }
+        let person = try store.pushPerson(user)
+        people[user] = .some(person)
+        return person
+    }
+
+    mutating func access(_ user: UserID, _ read: () throws -> Access?) throws -> Access? {
+        if let known = accesses[user] { return known }
+        let access = try read()
+        accesses[user] = .some(access)
+        return access
+    }
+
+    /// By their profile, or their account.
+    private mutating func name(of user: UserID) throws -> String {
+        if let known = names[user] { return known }
+        let name = try store.user(user)?.profile.name ?? user.text
+        names[user] = name
+        return name
+    }
+
+    /// Whether somebody may not come in: what is said is not theirs to read.
+    mutating func isShutOut(_ user: UserID) throws -> Bool {
+        if let known = shutOut[user] { return known }
+        var isShutOut = false
+        if let row = try store.user(user) {
+            isShutOut = row.state != .active
+            if row.isBanned, let ban = try store.ban(of: user, in: 0)?.ban, ban.holds(at: now) { isShutOut = true }
+        }
+        shutOut[user] = isShutOut
+        return isShutOut
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import ScrollbackModel
+
+/// Of which conversations pushes are handed out next, so that everyone has their turn and none is walked twice at once.
+struct PushSchedule {
+    /// Stands for what is tried again, among the conversations.
+    static let retries: Int64 = 0
+
+    struct Work {
+        var conversations: [Int64] = []
+        var retries = false
+        /// When there may be something to do that nobody wakes for.
+        var next: Date?
+    }
+
+    private let limit: Int
+    private var underWay: Set<Int64> = []
+    /// Conversations that are let be for a while.
+    private var notBefore: [Int64: Date] = [:]
+    /// When a walk was over.
+    private var endedAt: [Int64: Date] = [:]
+    /// The conversation that was begun with last: the next is the one after it.
+    private var last: Int64 = 0
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    mutating func finished(_ step: PushStep, now: Date) {
+        underWay.remove(step.conversation)
+        if step.failed {
+            notBefore[step.conversation] = now + 1
+        } else if step.isOver {
+            endedAt[step.conversation] = now
+        }
+    }
+
+    /// - Parameter interval: how long after a walk the next one of the same conversation begins, at the earliest.
+    mutating func begin(from store: any StoreReader, every interval: Double, now: Date) throws -> Work {
+        notBefore = notBefore.filter { $0.value > now }
+        endedAt = endedAt.filter { $0.value + interval > now }
+        func wait(_ conversation: Int64) -> Date? {
+            [notBefore[conversation], endedAt[conversation].map { $0 + interval }].compactMap(\.self).max()
+        }
+        var work = Work()
+        let free = limit - underWay.subtracting([Self.retries]).count
+        for turn in [last..<Int64.max, 0..<last] where work.conversations.count < free {
+            var place = turn.lowerBound
+            while work.conversations.count < free {
+                let page = try store.conversationsWithPushes(after: place, limit: 100)
+                guard let end = page.last else { break }
+                for conversation in page where conversation <= turn.upperBound && !underWay.contains(conversation) {
+                    if let date = wait(conversation) {
+                        work.next = min(work.next ?? date, date)
+                    } else if work.conversations.count < free {
+                        work.conversations.append(conversation)
+                    }
+                }
+                place = end
+                if end > turn.upperBound { break }
+            }
+        }
+        last = work.conversations.last ?? last
+        underWay.formUnion(work.conversations)
+        if !underWay.contains(Self.retries), let date = try store.nextPushRetry() {
+            let date = max(date, notBefore[Self.retries] ?? date)
+            if date <= now {
+                work.retries = true
+                underWay.insert(Self.retries)
+            } else {
+                work.next = min(work.next ?? date, date)
+            }
+        }
+        return work
+    }
+}

@@ -1,0 +1,65 @@
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+
+/// What every payload tells the receiving app besides the text.
+struct PushFields {
+    /// Names the payload's part that is this server's.
+    static let key = "scrollback"
+    /// Names what the sender handed over (row 130).
+    static let dataKey = "appData"
+
+    /// The message's place, as `PushMessage` of the SDK reads it.
+    static func write(_ notification: PushNotification, omitsData: Bool, to writer: inout JSONWriter) {
+        writer.key(key)
+        writer.object { writer in
+            notification.place.writeMembers(to: &writer)
+            writer.field("link", notification.link)
+            // It stands with the message, for who fetches that.
+            if omitsData { writer.field("omitsData", true) }
+        }
+        if !omitsData { writer.field(dataKey, notification.data) }
+    }
+}
+
+extension String {
+    /// Its beginning in at most so many bytes of UTF-8, cut between characters, with an ellipsis where it was cut.
+    func fitting(_ bytes: Int) -> String {
+        guard utf8.count > bytes else { return self }
+        let ellipsis = "…"
+        var room = bytes - ellipsis.utf8.count
+        var end = startIndex
+        while end < endIndex {
+            let next = index(after: end)
+            room -= self[end..<next].utf8.count
+            if room < 0 { break }
+            end = next
+        }
+        return self[..<end] + ellipsis
+    }
+}
+
+/// Makes a payload that fits: whole if it can be, else with the text cut, else without the sender's data.
+///
+/// - Parameters:
+///   - limit: the most bytes.
+///   - make: makes it with so many bytes of text.
+/// - Returns: nil where it does not fit with hardly any text.
+func fittingPayload(
+    _ limit: Int, text: String, hasData: Bool, make: (_ text: String, _ omitsData: Bool) -> [UInt8]
+) -> [UInt8]? {
+    let whole = make(text, false)
+    if whole.count <= limit { return whole }
+    let shortest = min(text.utf8.count, 120)
+    for omitsData in hasData ? [false, true] : [false] {
+        // Of what JSON escapes a byte may become six: some looks find what fits.
+        var (low, high) = (shortest, text.utf8.count)
+        guard make(text.fitting(low), omitsData).count <= limit else { continue }
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if make(text.fitting(middle), omitsData).count <= limit { low = middle } else { high = middle - 1 }
+        }
+        return make(text.fitting(low), omitsData)
+    }
+    return nil
+}

@@ -1,0 +1,64 @@
+package import Foundation
+package import ScrollbackEngine
+package import ScrollbackModel
+import Synchronization
+
+/// Every service this server can push by.
+package final class PushServices: PushGateway {
+    private struct Key: Hashable {
+        var service: PushService
+        var credentials: RawJSON
+    }
+
+    private let transport: any PushTransport
+    private let clock: @Sendable () -> Date
+    /// By what an operator set: a change of that makes another provider, and what is under way ends with the old one.
+    private let providers = Mutex<[Key: any PushProvider]>([:])
+
+    /// More are known only where credentials change often.
+    private static let mostKnown = 32
+
+    package init(over transport: any PushTransport, clock: @escaping @Sendable () -> Date = { Date() }) {
+        self.transport = transport
+        self.clock = clock
+    }
+
+    package func check(_ credentials: RawJSON, for service: PushService) throws(ChatError) {
+        _ = try make(Key(service: service, credentials: credentials))
+    }
+
+    package func send(_ notification: PushNotification, with credentials: RawJSON) async -> PushOutcome {
+        do {
+            return try await provider(Key(service: notification.device.service, credentials: credentials))
+                .send(notification)
+        } catch {
+            return .refused("\(error)")
+        }
+    }
+
+    private func provider(_ key: Key) throws(ChatError) -> any PushProvider {
+        if let known = providers.withLock({ $0[key] }) { return known }
+        let made = try make(key)
+        return providers.withLock { providers in
+            if let known = providers[key] { return known }
+            if providers.count >= Self.mostKnown { providers.removeAll() }
+            providers[key] = made
+            return made
+        }
+    }
+
+    private func make(_ key: Key) throws(ChatError) -> any PushProvider {
+        do {
+            let credentials = try PushCredentials(key.credentials, for: key.service)
+            switch key.service {
+            case .apns: return try APNS(credentials, over: transport, clock: clock)
+            case .webhook: return try WebhookPush(credentials, over: transport, clock: clock)
+            case .fcm: return try FCM(credentials, over: transport, clock: clock)
+            case .web: return try WebPush(credentials, over: transport, clock: clock)
+            case .huawei, .honor, .xiaomi, .oppo, .vivo, .harmony:
+                throw ChatError.invalidParameter(
+                    "push.services.\(key.service.rawValue)", "is not served by this version")
+            }
+        } catch { throw ChatError(wrapping: error) }
+    }
+}

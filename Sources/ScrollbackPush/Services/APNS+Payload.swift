@@ -1,0 +1,76 @@
+import Foundation
+package import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+
+extension APNS {
+    /// The most bytes of a payload that is no call.
+    static let payloadLimit = 4096
+
+    /// What a push looks like to the Apple Push Notification service: `Documentation/push-services/apns.md`.
+    ///
+    /// - Returns: nil where it does not fit into a payload.
+    package static func request(
+        for notification: PushNotification, topic: String, endpoint: String, token: String
+    ) -> PushRequest? {
+        let ios = notification.options.ios
+        let body = fittingPayload(
+            payloadLimit, text: notification.text.body, hasData: notification.data != nil
+        ) { text, omitsData in payload(of: notification, text: text, omitsData: omitsData) }
+        guard let body else { return nil }
+        return PushRequest(
+            url: "\(endpoint)/3/device/\(notification.device.token)",
+            headers: [
+                "authorization": "bearer \(token)", "apns-topic": notification.device.topic ?? topic,
+                "apns-push-type": "alert", "apns-priority": ios?.interruption == .passive ? "5" : "10",
+                "apns-id": notification.id.uuidString.lowercased(),
+                "apns-expiration": String(Int(notification.expiresAt.timeIntervalSince1970)),
+                // A later push of the same message takes the place of this one.
+                "apns-collapse-id": ios?.collapseID ?? "\(notification.place.message)",
+                "content-type": "application/json",
+            ], body: body)
+    }
+
+    private static func payload(of notification: PushNotification, text: String, omitsData: Bool) -> [UInt8] {
+        let ios = notification.options.ios
+        var writer = JSONWriter(reserving: 1024)
+        writer.object { writer in
+            writer.key("aps")
+            writer.object { writer in
+                writer.key("alert")
+                writer.object { writer in
+                    if notification.options.hidesTitle != true {
+                        writer.field("title", notification.text.title?.fitting(256))
+                    }
+                    writer.field("body", text)
+                }
+                writer.field("badge", notification.badge)
+                writeSound(ios?.interruption, isReplacement: notification.replaces, to: &writer)
+                writer.field("thread-id", ios?.threadID ?? "\(notification.place.conversation)")
+                writer.field("interruption-level", ios?.interruption?.rawValue)
+                // The app's extension may look at it first: it shows pictures, and hands it to the store.
+                writer.field("mutable-content", 1)
+            }
+            writer.field("image", ios?.imageURL?.absoluteString)
+            PushFields.write(notification, omitsData: omitsData, to: &writer)
+        }
+        return writer.bytes
+    }
+
+    private static func writeSound(
+        _ interruption: PushOptions.IOS.Interruption?, isReplacement: Bool, to writer: inout JSONWriter
+    ) {
+        switch interruption {
+        case .passive: break
+        case .critical:
+            writer.key("sound")
+            writer.object { writer in
+                writer.field("critical", 1)
+                writer.field("name", "default")
+                writer.field("volume", 1)
+            }
+        // That something was taken back is no reason to ring.
+        default: if !isReplacement { writer.field("sound", "default") }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package import Crypto
+package import Foundation
+package import ScrollbackEngine
+package import ScrollbackModel
+import ScrollbackWire
+
+extension WebPush {
+    /// The most bytes of a payload before it is encrypted: what every way to a browser takes, the bridge over Android's service
+    /// being the narrowest.
+    static let payloadLimit = 2744
+    /// The longest a service keeps a push.
+    private static let longestLife: TimeInterval = 28 * 86_400
+
+    /// What a push looks like to a Web Push service: `Documentation/push-services/web-push.md`.
+    ///
+    /// - Returns: nil where it does not fit.
+    package static func request(
+        for notification: PushNotification, keys: WebPushKeys, authorization: String, now: Date
+    ) throws -> PushRequest? {
+        let payload = fittingPayload(
+            payloadLimit, text: notification.text.body, hasData: notification.data != nil
+        ) { text, omitsData in self.payload(of: notification, text: text, omitsData: omitsData) }
+        guard let payload else { return nil }
+        // Apple's takes no 0.
+        let seconds = Int(min(longestLife, max(1, notification.expiresAt.timeIntervalSince(now))))
+        return PushRequest(
+            url: notification.device.token,
+            headers: [
+                "authorization": authorization, "ttl": String(seconds),
+                "urgency": notification.options.ios?.interruption == .passive ? "low" : "high",
+                // A later push of the same message takes the place of this one. 32 letters and digits pass everywhere.
+                "topic": topic(of: notification.place.message), "content-encoding": "aes128gcm",
+                "content-type": "application/octet-stream",
+            ], body: try WebPushEncryption.encrypt(payload, for: keys))
+    }
+
+    private static func topic(of message: MessageID) -> String {
+        message.description.filter { $0 != "-" }
+    }
+
+    /// What the page's service worker reads: the members of a notification, and this server's own.
+    private static func payload(of notification: PushNotification, text: String, omitsData: Bool) -> [UInt8] {
+        var writer = JSONWriter(reserving: 1024)
+        writer.object { writer in
+            writer.field("title", notification.text.title?.fitting(256))
+            writer.field("body", text)
+            writer.field("tag", "\(notification.place.message)")
+            writer.field("badge", notification.badge)
+            writer.field("replaces", notification.replaces ? true : nil)
+            PushFields.write(notification, omitsData: omitsData, to: &writer)
+        }
+        return writer.bytes
+    }
+}
+
+extension WebPushKeys {
+    /// They are no keys.
+    struct Unusable: Error {}
+}
+
+/// Encrypts a push for one browser: RFC 8291 over RFC 8188.
+package enum WebPushEncryption {
+    private static let recordSize: UInt32 = 4096
+
+    package static func encrypt(_ payload: [UInt8], for keys: WebPushKeys) throws -> [UInt8] {
+        try encrypt(
+            payload, for: keys, with: P256.KeyAgreement.PrivateKey(),
+            salt: SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) })
+    }
+
+    /// - Parameters:
+    ///   - sender: a key for this message alone.
+    ///   - salt: 16 random bytes.
+    package static func encrypt(
+        _ payload: [UInt8], for keys: WebPushKeys, with sender: P256.KeyAgreement.PrivateKey, salt: [UInt8]
+    ) throws -> [UInt8] {
+        // The library looks whether the point is on the curve.
+        guard let point = Data(base64URL: keys.p256dh), let auth = Data(base64URL: keys.auth), auth.count == 16,
+            let receiver = try? P256.KeyAgreement.PublicKey(x963Representation: point)
+        else { throw WebPushKeys.Unusable() }
+        let (theirs, ours) = (receiver.x963Representation, sender.publicKey.x963Representation)
+        let secret = try sender.sharedSecretFromKeyAgreement(with: receiver)
+        let material = secret.hkdfDerivedSymmetricKey(
+            using: SHA256.self, salt: auth, sharedInfo: Data("WebPush: info\0".utf8) + theirs + ours,
+            outputByteCount: 32)
+        func derived(_ info: String, _ count: Int) -> SymmetricKey {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: material, salt: Data(salt), info: Data(info.utf8), outputByteCount: count)
+        }
+        let key = derived("Content-Encoding: aes128gcm\0", 16)
+        let nonce = try derived("Content-Encoding: nonce\0", 12).withUnsafeBytes { try AES.GCM.Nonce(data: $0) }
+        // One record, which is the last.
+        let sealed = try AES.GCM.seal(Data(payload + [2]), using: key, nonce: nonce)
+        let size = withUnsafeBytes(of: recordSize.bigEndian) { Array($0) }
+        return salt + size + [UInt8(ours.count)] + Array(ours) + Array(sealed.ciphertext) + Array(sealed.tag)
+    }
+}
+
+extension Data {
+    /// Reads base64url, with padding or without.
+    package init?(base64URL text: String) {
+        var text = text.replacing("-", with: "+").replacing("_", with: "/")
+        while text.utf8.count % 4 != 0 { text += "=" }
+        self.init(base64Encoded: text)
+    }
+
+    /// As base64url without padding.
+    package var base64URL: String {
+        base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}

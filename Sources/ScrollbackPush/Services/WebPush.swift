@@ -1,0 +1,104 @@
+import Crypto
+import Foundation
+import JWTKit
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+
+/// Web Push: RFC 8030, with the server's own key (RFC 8292) and payloads that only the browser can read (RFC 8291).
+package final class WebPush: PushProvider {
+    private let transport: any PushTransport
+    private let key: P256.Signing.PrivateKey
+    private let subject: String
+    private let hosts: [String]
+    private let retrySeconds: Double
+    private let clock: @Sendable () -> Date
+    /// A token for each service there is.
+    private let tokens = Mutex<[String: TokenCache]>([:])
+
+    /// Where browsers' subscriptions lead.
+    ///
+    /// A user names the address that this server posts to: it must not be one of the
+    /// operator's own network.
+    private static let knownHosts = [
+        "push.apple.com", "fcm.googleapis.com", "push.services.mozilla.com", "notify.windows.com",
+    ]
+    /// Valid for twelve hours, of the twenty-four that are allowed.
+    private static let tokenLifetime: TimeInterval = 12 * 3600
+    private static let mostOrigins = 1000
+
+    private struct Claims: JWTPayload {
+        var aud: String
+        var exp: Int
+        var sub: String
+        func verify(using algorithm: some JWTAlgorithm) {}
+    }
+
+    init(_ credentials: PushCredentials, over transport: any PushTransport, clock: @escaping @Sendable () -> Date)
+        throws
+    {
+        self.transport = transport
+        self.clock = clock
+        let bytes = Data(base64URL: try credentials.text("privateKey"))
+        guard let bytes, let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes) else {
+            throw credentials.wrong("privateKey", "must be a private key of P-256, its 32 bytes in base64url")
+        }
+        self.key = key
+        subject = try credentials.text("subject")
+        guard subject.hasPrefix("mailto:") || subject.hasPrefix("https://") else {
+            throw credentials.wrong("subject", "must be a mailto: or https: address by which the services reach you")
+        }
+        hosts = Self.knownHosts + (try credentials.texts("hosts"))
+        retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
+    }
+
+    func send(_ notification: PushNotification) async -> PushOutcome {
+        guard let keys = notification.device.keys, let url = URL(string: notification.device.token),
+            url.scheme == "https", let host = url.host()?.lowercased()
+        else { return .refused("the device is no subscription with an https address and keys") }
+        guard hosts.contains(where: { host == $0 || host.hasSuffix(".\($0)") }) else {
+            return .refused("\(host) is none of the services that subscriptions may lead to (hosts)")
+        }
+        do {
+            let origin = url.port.map { "https://\(host):\($0)" } ?? "https://\(host)"
+            let token = try await cache(of: origin).token()
+            let application = Data(key.publicKey.x963Representation).base64URL
+            let request = try Self.request(
+                for: notification, keys: keys, authorization: "vapid t=\(token), k=\(application)", now: clock())
+            guard let request else { return .refused("the payload is larger than \(Self.payloadLimit) bytes") }
+            return outcome(of: try await transport.post(request))
+        } catch is WebPushKeys.Unusable {
+            // No browser reads what is encrypted with them.
+            return .gone(since: nil)
+        } catch {
+            return .later(after: nil, "no answer: \(error)")
+        }
+    }
+
+    private func cache(of origin: String) -> TokenCache {
+        tokens.withLock { tokens in
+            if let known = tokens[origin] { return known }
+            if tokens.count >= Self.mostOrigins { tokens.removeAll() }
+            let made = TokenCache(leastAge: 3600, clock: clock) { [key, subject, clock] in
+                let expiry = clock() + Self.tokenLifetime
+                let claims = Claims(aud: origin, exp: Int(expiry.timeIntervalSince1970), sub: subject)
+                let text = try await JWTKeyCollection().add(ecdsa: ES256PrivateKey(backing: key)).sign(claims)
+                return TokenCache.Token(text: text, renewAt: expiry - 3600)
+            }
+            tokens[origin] = made
+            return made
+        }
+    }
+
+    private func outcome(of response: PushResponse) -> PushOutcome {
+        switch response.status {
+        case 200..<300: .sent
+        case 404, 410: .gone(since: nil)
+        // The operator's to mend: their key is not the one the subscription was made with.
+        case 401, 403: .refused("status \(response.status)")
+        case 429: .later(after: response.retryAfter ?? 60, "status 429")
+        case 408, 500...: .later(after: response.retryAfter ?? retrySeconds, "status \(response.status)")
+        default: .refused("status \(response.status)")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import StoreFiles
+
+extension Columns {
+    mutating func pushPerson() throws -> PushPersonRow {
+        let user = UserID(known: text())
+        var preferences = PushPreferences(
+            language: optionalText(), showsDetail: flag(),
+            level: optionalText().flatMap { NotificationLevel(rawValue: $0) })
+        let (from, to, zone, allowsMentions) = (optionalText(), optionalText(), optionalText(), flag())
+        if let from, let to, let zone {
+            // A zone that this machine does not know was known to the one that stored it.
+            preferences.quietHours = try? QuietHours(
+                from: .init(from), to: .init(to), timeZone: zone, allowsMentions: allowsMentions)
+        }
+        return PushPersonRow(user: user, preferences: preferences, deviceCount: integer())
+    }
+
+    mutating func pushDevice() throws -> PushDeviceRow {
+        let user = UserID(known: text())
+        let id = Identifier(known: text())
+        guard let service = PushService(rawValue: text()) else { throw Self.unreadable("service") }
+        var device = PushDevice(
+            id: id, service: service, token: text(), topic: optionalText(), language: optionalText(),
+            isDevelopment: flag())
+        let (p256dh, auth) = (optionalText(), optionalText())
+        if let p256dh, let auth { device.keys = WebPushKeys(p256dh: p256dh, auth: auth) }
+        let registeredAt = optionalDate() ?? .distantPast
+        return PushDeviceRow(user: user, device: device, registeredAt: registeredAt)
+    }
+
+    mutating func push() throws -> PushRow {
+        let number = integer()
+        let conversation = integer()
+        guard let kind = PushRow.Kind(rawValue: integer()) else { throw Self.unreadable("kind") }
+        return PushRow(
+            number: number, conversation: conversation, kind: kind, seq: integer(),
+            body: optionalText().map { RawJSON(known: $0) })
+    }
+
+    mutating func pushRetry() throws -> PushRetryRow {
+        let number = integer()
+        let user = UserID(known: text())
+        let device = Identifier(known: text())
+        return PushRetryRow(
+            number: number, user: user, device: device, push: try push(), attempts: integer(),
+            notBefore: optionalDate() ?? .distantPast, firstTriedAt: optionalDate() ?? .distantPast)
+    }
+}
+
+extension Parameters {
+    mutating func add(_ row: PushPersonRow) {
+        let quiet = row.preferences.quietHours
+        add(row.user.text)
+        add(row.preferences.language)
+        add(row.preferences.showsDetail)
+        add(row.preferences.level?.rawValue)
+        add(quiet?.start.description)
+        add(quiet?.end.description)
+        add(quiet?.timeZone)
+        add(quiet?.allowsMentions ?? false)
+        add(row.deviceCount)
+    }
+
+    mutating func add(_ row: PushDeviceRow) {
+        add(row.user.text)
+        add(row.device.id.text)
+        add(row.device.service.rawValue)
+        add(row.device.token)
+        add(row.device.topic)
+        add(row.device.language)
+        add(row.device.isDevelopment)
+        add(row.device.keys?.p256dh)
+        add(row.device.keys?.auth)
+        add(row.registeredAt)
+    }
+}
+
+extension NotificationLevel {
+    /// As the index of who is reached has it.
+    var stored: Int64 { self == .all ? 2 : self == .mentions ? 1 : 0 }
+}

@@ -1,0 +1,71 @@
+package import ScrollbackModel
+
+extension PushPreferences {
+    package func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("language", language)
+            writer.field("showsDetail", showsDetail)
+            writer.field("level", level?.rawValue)
+            if let quietHours {
+                writer.key("quietHours")
+                writer.object { writer in
+                    writer.field("from", quietHours.start)
+                    writer.field("to", quietHours.end)
+                    writer.field("timeZone", quietHours.timeZone)
+                    writer.field("allowsMentions", quietHours.allowsMentions)
+                }
+            }
+        }
+    }
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        self.init()
+        PushPreferencesChange.apply(try PushPreferencesChange(from: &reader), to: &self)
+    }
+}
+
+/// What of somebody's preferences is to change: what is absent stays, and null takes back what was set.
+package struct PushPreferencesChange: Hashable, Sendable {
+    private var language: String??
+    private var showsDetail: Bool?
+    private var level: NotificationLevel??
+    private var quietHours: QuietHours??
+
+    package init(from reader: inout JSONReader) throws(ChatError) {
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "language": language = .some(try value.null() ? nil : value.string())
+            case "showsDetail": showsDetail = try value.bool()
+            case "level": level = .some(try value.null() ? nil : value.choice("push.level") as NotificationLevel)
+            case "quietHours": quietHours = .some(try value.null() ? nil : Self.hours(&value))
+            default: try value.skip()
+            }
+        }
+        if case .some(let language?) = language { try PushLanguage.check(language, "push.language") }
+    }
+
+    package static func apply(_ change: PushPreferencesChange, to preferences: inout PushPreferences) {
+        if let language = change.language { preferences.language = language }
+        preferences.showsDetail = change.showsDetail ?? preferences.showsDetail
+        if let level = change.level { preferences.level = level }
+        if let hours = change.quietHours { preferences.quietHours = hours }
+    }
+
+    private static func hours(_ value: inout JSONReader) throws(ChatError) -> QuietHours {
+        var (from, to, zone): (String?, String?, String?)
+        var allowsMentions = false
+        try value.object { (name, value) throws(ChatError) in
+            switch name {
+            case "from": from = try value.string()
+            case "to": to = try value.string()
+            case "timeZone": zone = try value.string()
+            case "allowsMentions": allowsMentions = try value.bool()
+            default: try value.skip()
+            }
+        }
+        return try QuietHours(
+            from: .init(try from.required("quietHours.from"), parameter: "quietHours.from"),
+            to: .init(try to.required("quietHours.to"), parameter: "quietHours.to"),
+            timeZone: try zone.required("quietHours.timeZone"), allowsMentions: allowsMentions)
+    }
+}

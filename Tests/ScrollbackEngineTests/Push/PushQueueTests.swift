@@ -1,0 +1,248 @@
+import ContractRows
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import ScrollbackWire
+import Synchronization
+import Testing
+
+/// How what is to be pushed waits, is handed out, and is tried again.
+@Suite("The queue of pushes", .timeLimit(.minutes(5)))
+struct PushQueueTests {
+    private let services = FakeServices()
+    private let group = ConversationID.group("swift")
+
+    private func people(_ count: Int) -> [UserID] { (0..<count).map { UserID(known: "user \($0)") } }
+
+    @Test(
+        "What came while nothing was handed out is one push for each person: the newest, or the newest that mentions them"
+    )
+    func coalesced() async throws {
+        let world = try World.pushing(services, users: ["bob", "carol"])
+        try world.make(group, members: ["alice", "bob", "carol"])
+        for index in 1...5 { try world.send("\(index)", to: group, by: "alice") }
+        try world.send(world.submission("you", mentions: .users(["carol"])), to: group, by: "alice")
+        for index in 6...9 { try world.send("\(index)", to: group, by: "alice") }
+        try await world.pushAll()
+        #expect(services.texts == ["bob: alice: 9", "carol: alice mentioned you: you"])
+        #expect(services.pushed.map(\.badge) == [10, 10])
+    }
+
+    @Test(
+        "The badge is what the receiver has not read in all their conversations, and the place is named as they name it"
+    )
+    func badge() async throws {
+        let world = try World.pushing(services, users: ["bob"])
+        try world.make(group, members: ["alice", "bob"])
+        let seq = try world.send("1", to: group, by: "alice")
+        try world.send("2", to: group, by: "alice")
+        try world.read(group, to: seq, by: "bob")
+        try world.send("3", to: .direct("bob"), by: "alice")
+        try await world.pushAll()
+        #expect(services.pushed.map(\.badge) == [2, 2])
+        #expect(Set(services.pushed.map(\.place.conversation)) == [group, .direct("alice")])
+        let direct = try #require(services.pushed.first { $0.place.conversation == .direct("alice") })
+        #expect(direct.place.seq == 1 && direct.place.sender == "alice" && direct.text.title == "alice")
+    }
+
+    @Test(
+        "Everybody of a large group is pushed to once, in steps; a server that is killed between two goes on where it was"
+    )
+    func walks() async throws {
+        let users = people(350)
+        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try SQLiteStore(directory: folder, options: .init())
+        let world = try World.pushing(services, store: store, users: users)
+        try world.make(group, members: ["alice"] + users)
+        try world.send("hi", to: group, by: "alice")
+        // Killed in the second step: what it was handing over it does not know of.
+        let (started, start) = AsyncStream.makeStream(of: Void.self)
+        let count = Mutex(0)
+        services.answer { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number > 120 {
+                start.yield()
+                try? await Task.sleep(for: .seconds(60))
+            }
+            return .sent
+        }
+        let worker = Task { [engine = world.engine] in await engine.push() }
+        for await _ in started { break }
+        let walk = try store.read { try $0.pushWalk(of: 1) }
+        #expect(walk?.after != nil)
+        let before = services.pushed.map(\.place.receiver)
+        let again = FakeServices()
+        let next = try World(store: store, gateway: again)
+        try await next.pushAll()
+        let after = again.pushed.map(\.place.receiver)
+        #expect(Set(before + after) == Set(users))
+        // Twice only those of the step that was under way.
+        #expect(Set(before).intersection(after).count <= 100)
+        #expect(Set(after).count == after.count)
+        // Who gets it twice can tell.
+        let ids = Dictionary(grouping: services.pushed + again.pushed, by: \.place.receiver).mapValues {
+            Set($0.map(\.id))
+        }
+        #expect(ids.values.allSatisfy { $0.count == 1 })
+        worker.cancel()
+        world.engine.pushes.begin()
+        await worker.value
+    }
+
+    @Test("What a service can't take is tried again, later and later, as long as it is wanted; for a day")
+    func retries() async throws {
+        let world = try World.pushing(services, users: ["bob", "carol"])
+        try world.make(group, members: ["alice", "bob", "carol"])
+        services.answer { $0.place.receiver == "bob" ? .later(after: nil, "busy") : .sent }
+        try world.send("hi", to: group, by: "alice")
+        try await world.pushAll()
+        #expect(services.texts == ["bob: alice: hi", "carol: alice: hi"])
+        for wait in [2.0, 3, 6, 12] {
+            services.forget()
+            try await world.pushAll()
+            #expect(services.texts == [])
+            world.clock.advance(by: wait)
+            try await world.pushAll()
+            #expect(services.texts == ["bob: alice: hi"])
+        }
+        services.forget()
+        services.answer(.later(after: 500, "let me be"))
+        world.clock.advance(by: 1000)
+        try await world.pushAll()
+        services.forget()
+        world.clock.advance(by: 499)
+        try await world.pushAll()
+        #expect(services.texts == [])
+        services.answer(.sent)
+        world.clock.advance(by: 2)
+        try await world.pushAll()
+        #expect(services.texts == ["bob: alice: hi"])
+        #expect(try world.engine.waitingPushes().retries == 0)
+        // Read before its turn it is wanted no more; after a day neither.
+        services.answer(.later(after: nil, "busy"))
+        let seq = try world.send("read", to: group, by: "alice")
+        try await world.pushAll()
+        try world.read(group, to: seq, by: "bob")
+        services.forget()
+        world.clock.advance(by: 100)
+        try await world.pushAll()
+        #expect(services.texts == ["carol: alice: read"])
+        world.clock.advance(by: 90_000)
+        try await world.pushAll()
+        #expect(try world.engine.waitingPushes().retries == 0)
+        let counts = world.engine.pushes.counts.all[.apns]
+        #expect(counts?[.expired] == 1 && counts?[.sent] == 2 && counts?[.later] == 9)
+    }
+
+    @Test("A device that its service no longer knows is forgotten, unless it was registered again since")
+    func gone() async throws {
+        let world = try World.pushing(services, users: ["bob"])
+        try world.make(group, members: ["alice", "bob"])
+        func devices() throws -> Int { try world.engine.pushDevices(of: "bob", by: Caller(user: "bob")).count }
+        services.answer(.gone(since: world.clock.now - 60))
+        try world.send("hi", to: group, by: "alice")
+        try await world.pushAll()
+        #expect(try devices() == 1)
+        services.answer(.gone(since: world.clock.now))
+        try world.send("hi", to: group, by: "alice")
+        try await world.pushAll()
+        #expect(try devices() == 0)
+        try world.register("bob")
+        services.answer(.refused("BadTopic"))
+        try world.send("hi", to: group, by: "alice")
+        try await world.pushAll()
+        #expect(try devices() == 1)
+        #expect(world.engine.pushes.counts.all[.apns]?[.refused] == 1)
+    }
+
+    @Test("A recalled message's notification is replaced, for who is still away; never pushed, nothing is said of it")
+    func recalled() async throws {
+        let world = try World.pushing(services, users: ["bob", "carol"])
+        try world.make(group, members: ["alice", "bob", "carol"])
+        let sent = try world.send(world.submission("oops"), to: group, by: "alice")
+        try await world.pushAll()
+        try world.read(group, to: 1, by: "carol")
+        services.forget()
+        try world.delete(sent.id, in: group, by: Caller(user: "alice"))
+        try await world.pushAll()
+        #expect(services.texts == ["bob: alice recalled a message"])
+        #expect(services.pushed.first?.replaces == true)
+        #expect(services.pushed.first?.place.message == sent.id)
+    }
+
+    @Test("Between two pushes of one conversation lies what the operator set")
+    func interval() async throws {
+        let world = try World.pushing(services, users: ["bob"])
+        try world.make(group, members: ["alice", "bob"])
+        try world.set { $0.push.intervalSeconds = 30 }
+        let worker = Task { [engine = world.engine] in await engine.push() }
+        try world.send("1", to: group, by: "alice")
+        #expect(await eventually { services.texts == ["bob: alice: 1"] })
+        try world.send("2", to: group, by: "alice")
+        try world.send("3", to: group, by: "alice")
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(services.texts.count == 1)
+        world.clock.advance(by: 31)
+        world.engine.pushes.begin()
+        #expect(await eventually { services.texts == ["bob: alice: 1", "bob: alice: 3"] })
+        worker.cancel()
+        world.engine.pushes.begin()
+        await worker.value
+    }
+
+    @Test("Without a service nothing waits; taken away, what waits goes; its secrets are shown to nobody")
+    func settings() async throws {
+        let world = try World(gateway: services)
+        try world.make(group, members: ["alice", "bob"])
+        try world.register("bob")
+        try world.send("hi", to: group, by: "alice")
+        #expect(try world.engine.waitingPushes().waiting == 0)
+        let credentials = RawJSON(known: #"{"key":"secret","topic":"com.example.app"}"#)
+        let settings = try world.set { $0.push.services = [.apns: credentials] }
+        var writer = JSONWriter()
+        writer.object { settings.writeMembers(to: &$0) }
+        #expect(!writer.text.contains("secret"))
+        #expect(writer.text.contains(#""apns":{"isSet":true,"topic":"com.example.app"}"#))
+        #expect(
+            refusal { try world.set { $0.push.services[.apns] = RawJSON(known: #"{"key":"wrong"}"#) } }?.code
+                == .invalidParameter)
+        #expect(world.engine.settings.push.services[.apns] == credentials)
+        // The engine that comes after it knows them still.
+        let next = try World(store: world.store, gateway: services)
+        #expect(next.engine.settings.push.services[.apns] == credentials)
+        try world.send("hi", to: group, by: "alice")
+        #expect(try world.engine.waitingPushes().waiting == 1)
+        try world.set { $0.push.services = [:] }
+        #expect(try world.engine.waitingPushes().waiting == 0)
+    }
+
+    @Test("A service that hangs for one member keeps no other conversation waiting")
+    func hangs() async throws {
+        let world = try World.pushing(services, users: ["bob", "carol"])
+        try world.make(group, members: ["alice", "bob"])
+        services.answer { notification in
+            if notification.place.receiver == "bob" { try? await Task.sleep(for: .seconds(60)) }
+            return .sent
+        }
+        let worker = Task { [engine = world.engine] in await engine.push() }
+        try world.send("hi", to: group, by: "alice")
+        try world.send("hi", to: .direct("carol"), by: "alice")
+        #expect(await eventually { services.texts.contains("carol: hi") })
+        worker.cancel()
+        world.engine.pushes.begin()
+        await worker.value
+    }
+}
+
+private func eventually(_ isSo: () throws -> Bool) async -> Bool {
+    for _ in 0..<2_000 {
+        if (try? isSo()) == true { return true }
+        try? await Task.sleep(for: .milliseconds(5))
+    }
+    return false
+}

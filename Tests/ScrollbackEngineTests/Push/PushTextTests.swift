@@ -1,0 +1,179 @@
+import ContractRows
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+/// What a push says.
+@Suite("What a push says")
+struct PushTextTests {
+    private func subject(
+        _ kind: ConversationKind = .group, type: MessageType = .text, words: String? = "hello",
+        mentions: Mentions? = nil, options: PushOptions = .init(), isRecalled: Bool = false
+    ) -> PushSubject {
+        PushSubject(
+            kind: kind, sender: "Bob", conversation: "Swift", type: type, words: words, mentions: mentions,
+            options: options, isRecalled: isRecalled)
+    }
+
+    /// Every combination of what may say something: whether the reader is mentioned and with which text, the configuration, the
+    /// argument, a template with or without a text in the reader's language and for others, hidden details and whether the
+    /// message forces them. 2 × 2 × 2 × 2 × 6 × 2 × 2 × 3 of them.
+    @Test("By precedence, in every combination (contradiction A15)", .rows(118, 126, 129, 131, 132, 144, 145))
+    func precedence() throws {
+        var texts = PushTexts()
+        func template(_ id: String, _ languages: [String], isForOthers: Bool) {
+            texts.templates[id] = PushTemplate(
+                texts: Dictionary(uniqueKeysWithValues: languages.map { ($0, .init(text: "template \($0)")) }),
+                fallback: isForOthers ? .init(text: "template for others") : nil)
+        }
+        template("german", ["de"], isForOthers: false)
+        template("german and others", ["de"], isForOthers: true)
+        template("french", ["fr"], isForOthers: false)
+        template("others", [], isForOthers: true)
+        var count = 0
+        for isMentioned in [true, false] {
+            for mentionText in ["mention", nil] {
+                for configuration in ["configuration", nil] {
+                    for argument in ["argument", nil] {
+                        for id in ["german", "german and others", "french", "others", "nothing", nil] {
+                            for language in ["de-AT", nil] {
+                                for showsDetail in [true, false] {
+                                    for forces in [true, false, nil] {
+                                        count += 1
+                                        var options = PushOptions(text: configuration).over(PushOptions(text: argument))
+                                        options.templateID = id
+                                        options.forcesDetail = forces
+                                        let message = subject(
+                                            mentions: .users([isMentioned ? "alice" : "carol"], pushText: mentionText),
+                                            options: options)
+                                        let hasGerman = id?.hasPrefix("german") == true && language != nil
+                                        let hasOthers = id?.hasSuffix("others") == true
+                                        // As the paper says, one after the other.
+                                        let detail =
+                                            (isMentioned ? mentionText : nil) ?? (hasGerman ? "template de" : nil)
+                                            ?? configuration ?? argument ?? (hasOthers ? "template for others" : nil)
+                                            ?? (isMentioned ? "Bob mentioned you: hello" : "Bob: hello")
+                                        let wanted =
+                                            showsDetail || forces == true
+                                            ? PushText(title: "Swift", body: detail) : PushText(body: "New message")
+                                        let recipient = PushRecipient(
+                                            user: "alice", language: language, showsDetail: showsDetail)
+                                        #expect(texts.resolve(message, for: recipient) == wanted)
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(count == 2 * 2 * 2 * 2 * 6 * 2 * 2 * 3)
+    }
+
+    @Test(
+        "By type where nothing else is said: a text itself, in a group after who said it; others by what they are",
+        .rows(117, 122, 147))
+    func types() {
+        let alice = PushRecipient(user: "alice")
+        let texts = PushTexts()
+        func said(_ kind: ConversationKind, _ type: MessageType, _ mentions: Mentions? = nil) -> PushText? {
+            texts.resolve(subject(kind, type: type, mentions: mentions), for: alice)
+        }
+        #expect(said(.direct, .text) == PushText(title: "Bob", body: "hello"))
+        #expect(said(.system, .text) == PushText(title: "Bob", body: "hello"))
+        #expect(said(.group, .text) == PushText(title: "Swift", body: "Bob: hello"))
+        #expect(said(.community, .reference) == PushText(title: "Swift", body: "Bob: hello"))
+        #expect(said(.direct, .image) == PushText(title: "Bob", body: "Photo"))
+        #expect(said(.group, .voice) == PushText(title: "Swift", body: "Bob: Voice message"))
+        #expect(said(.group, .location, .everyone()) == PushText(title: "Swift", body: "Bob mentioned you: Location"))
+        #expect(said(.direct, .text, .users(["alice"])) == PushText(title: "Bob", body: "hello"))
+        for type in [MessageType.notice, .command, "app:poll"] { #expect(said(.direct, type) == nil) }
+    }
+
+    @Test("The title is the message's own before the template's", .rows(128, 132))
+    func titles() {
+        var texts = PushTexts()
+        texts.templates["t"] = PushTemplate(texts: [
+            "en": .init(title: "{conversation} ({count})", text: "{sender}: {text}!")
+        ])
+        let alice = PushRecipient(user: "alice", language: "en", unread: 7)
+        var options = PushOptions(text: "own")
+        options.templateID = "t"
+        #expect(texts.resolve(subject(options: options), for: alice) == PushText(title: "Swift (7)", body: "Bob: own!"))
+        options.title = "mine"
+        options.text = nil
+        #expect(texts.resolve(subject(options: options), for: alice) == PushText(title: "mine", body: "Bob: hello!"))
+    }
+
+    @Test("What is filled in is not filled again, and braces that name nothing stay")
+    func placeholders() {
+        let filled = PushPlaceholder.fill("{sender}{{text}} {nothing} {", { $0 == .sender ? "{text}" : "x" })
+        #expect(filled == "{text}{x} {nothing} {")
+        #expect(PushPlaceholder.fill("", { _ in "x" }) == "")
+        #expect(PushPlaceholder.fill("}{", { _ in "x" }) == "}{")
+    }
+
+    @Test("In the reader's language, or one it falls back on, or the server's, or English", .rows(145))
+    func languages() throws {
+        var texts = PushTexts()
+        var reader = JSONReader(#"{"texts":{"de":{"image":"Foto"},"zh-Hant":{"image":"照片"},"ar":{"image":"صورة 📷"}}}"#)
+        try reader.object { (name, value) throws(ChatError) in _ = try texts.read(name, &value) }
+        func image(_ language: String?) -> String? {
+            texts.resolve(subject(.direct, type: .image), for: PushRecipient(user: "alice", language: language))?.body
+        }
+        #expect(image("de") == "Foto")
+        #expect(image("de-CH-1996") == "Foto")
+        #expect(image("zh-Hant-TW") == "照片")
+        #expect(image("zh") == "Photo")
+        #expect(image("AR") == "صورة 📷")
+        #expect(image(nil) == "Photo")
+        texts.language = "de-AT"
+        #expect(image(nil) == "Foto")
+        #expect(image("fr") == "Foto")
+    }
+
+    @Test("That a message was recalled, but not to who was told nothing of it")
+    func recalled() {
+        let texts = PushTexts()
+        let message = subject(options: PushOptions(text: "own"), isRecalled: true)
+        #expect(texts.resolve(message, for: PushRecipient(user: "alice"))?.body == "Bob recalled a message")
+        #expect(texts.resolve(message, for: PushRecipient(user: "alice", showsDetail: false)) == nil)
+    }
+
+    @Test("Texts and templates come back as they were set; what they don't speak of stays, and what is wrong is named")
+    func settings() throws {
+        func change(_ texts: inout PushTexts, _ json: String) throws {
+            var reader = JSONReader(json)
+            try reader.object { (name, value) throws(ChatError) in _ = try texts.read(name, &value) }
+        }
+        func written(_ texts: PushTexts) -> String {
+            var writer = JSONWriter()
+            writer.object { texts.writeMembers(to: &$0) }
+            return writer.text
+        }
+        var texts = PushTexts()
+        try change(
+            &texts,
+            #"{"language":"de","texts":{"DE":{"image":"Foto"}},"templates":{"a":{"de":{"text":"x"},"default":{"title":"t","text":"y"}}}}"#
+        )
+        let all =
+            #"{"language":"de","texts":{"de":{"image":"Foto"}},"templates":{"a":{"de":{"text":"x"},"default":{"title":"t","text":"y"}}}}"#
+        #expect(written(texts) == all)
+        try change(&texts, #"{"templates":{"b":{"fr":{"text":"z"}}}}"#)
+        try change(&texts, #"{"templates":{"b":null}}"#)
+        #expect(written(texts) == all)
+        var copy = PushTexts()
+        try change(&copy, written(texts))
+        #expect(copy == texts)
+        for (json, parameter) in [
+            (#"{"texts":{"german":{"image":"Foto"}}}"#, "push.texts"),
+            (#"{"texts":{"de":{"picture":"Foto"}}}"#, "push.texts"),
+            (#"{"texts":{"de":{"image":""}}}"#, "push.texts.image"),
+            (#"{"templates":{"a":{"de":{}}}}"#, "push.templates.text"),
+            (#"{"templates":{"":{"de":{"text":"x"}}}}"#, "push.templates"), (#"{"language":"-"}"#, "push.language"),
+        ] {
+            #expect(refusal { try change(&copy, json) }?.parameter == parameter)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Synchronization
+
+/// The push services, as a test plays them.
+final class FakeServices: PushGateway {
+    typealias Answer = @Sendable (PushNotification) async -> PushOutcome
+
+    private let state = Mutex<(pushed: [PushNotification], answer: Answer)>(([], { _ in .sent }))
+
+    /// All that were handed over, whatever came of them.
+    var pushed: [PushNotification] { state.withLock { $0.pushed } }
+    /// Who got what it says, in the order of both.
+    var texts: [String] { pushed.map { "\($0.place.receiver): \($0.text.body)" }.sorted() }
+
+    func forget() { state.withLock { $0.pushed = [] } }
+    func answer(_ answer: @escaping Answer) { state.withLock { $0.answer = answer } }
+    func answer(_ outcome: PushOutcome) { answer { _ in outcome } }
+
+    func check(_ credentials: RawJSON, for service: PushService) throws(ChatError) {
+        if credentials.string(at: "key") == "wrong" { throw .invalidParameter("push.services.key", "must be a key") }
+    }
+
+    func send(_ notification: PushNotification, with credentials: RawJSON) async -> PushOutcome {
+        let answer = state.withLock { state in
+            state.pushed.append(notification)
+            return state.answer
+        }
+        return await answer(notification)
+    }
+}
+
+extension World {
+    /// A world whose people can be pushed to.
+    static func pushing(
+        _ services: FakeServices, store: (any MessageStore)? = nil, users: [UserID] = []
+    ) throws -> World {
+        let world = try World(store: store, gateway: services)
+        try world.set { $0.push.services = [.apns: RawJSON(known: #"{"key":"k"}"#)] }
+        for user in users { try world.register(user) }
+        return world
+    }
+
+    @discardableResult
+    func register(_ user: UserID, _ name: String = "phone", token: String? = nil, language: String? = nil) throws
+        -> PushDevice
+    {
+        let token =
+            token
+            ?? Data("\(user)/\(name)".utf8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let device = PushDevice(id: Identifier(known: name), service: .apns, token: token, language: language)
+        return try done { engine.putPushDevice(device, of: user, by: Caller(user: user), completion: $0) }
+    }
+
+    func prefer(_ json: String, by user: UserID) throws {
+        var reader = JSONReader(json)
+        let change = ProfileChange(push: try PushPreferencesChange(from: &reader))
+        _ = try done { engine.putUser(user, change, by: Caller(user: user), completion: $0) }
+    }
+
+    func change(_ id: ConversationID, _ change: StateChange, by user: UserID) throws {
+        _ = try done { engine.change(id, change, by: Caller(user: user), completion: $0) }
+    }
+
+    /// Hands out all that waits, and what is due by now to be tried again.
+    func pushAll() async throws {
+        let worker = Task { [engine] in await engine.push() }
+        defer { worker.cancel() }
+        for _ in 0..<2_000 {
+            if try isPushed() { break }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        worker.cancel()
+        engine.pushes.begin()
+        await worker.value
+    }
+
+    private func isPushed() throws -> Bool {
+        try store.read { store in
+            let (waiting, _) = try store.pushCounts()
+            return try waiting == 0 && store.pushRetries(dueBy: clock.now, limit: 1).isEmpty
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackPush
+import Synchronization
+
+/// A push to try things with.
+func notification(
+    service: PushService = .apns, token: String = "00aaff",
+    text: PushText = PushText(title: "Swift", body: "Bob: hello"),
+    data: String? = nil, link: String? = nil, replaces: Bool = false, keys: WebPushKeys? = nil,
+    _ change: (inout PushOptions) -> Void = { _ in }
+) -> PushNotification {
+    var options = PushOptions()
+    change(&options)
+    return PushNotification(
+        id: UUID(uuidString: "0A0B0C0D-0000-8000-8000-000000000001") ?? UUID(),
+        device: PushDevice(id: "phone", service: service, token: token, keys: keys), text: text, badge: 7,
+        place: PushPlace(
+            conversation: .group("swift"), seq: 12, epoch: Epoch(rawValue: 5),
+            message: MessageID(high: 0x0198_0000_0000_7000, low: 0x8000_0000_0000_0001), sender: "bob", type: .text,
+            receiver: "alice"),
+        data: data, link: link, options: options, replaces: replaces,
+        expiresAt: Date(timeIntervalSince1970: 1_795_860_000))
+}
+
+extension [UInt8] {
+    /// As JSON, for comparing.
+    var json: NSDictionary? { (try? JSONSerialization.jsonObject(with: Data(self))) as? NSDictionary }
+}
+
+/// Services that answer as a test says.
+final class ScriptedTransport: PushTransport {
+    typealias Answer = @Sendable (PushRequest) throws -> PushResponse
+
+    private let state: Mutex<(requests: [PushRequest], answer: Answer)>
+
+    init(_ answer: @escaping Answer) { state = Mutex(([], answer)) }
+
+    var requests: [PushRequest] { state.withLock { $0.requests } }
+
+    func post(_ request: PushRequest) async throws -> PushResponse {
+        let answer = state.withLock { state in
+            state.requests.append(request)
+            return state.answer
+        }
+        return try answer(request)
+    }
+}
+
+final class Clock: Sendable {
+    private let date = Mutex(Date(timeIntervalSince1970: 1_795_255_200))
+    var now: Date { date.withLock { $0 } }
+    func advance(by seconds: TimeInterval) { date.withLock { $0 += seconds } }
+}
+
+/// A key of P-256, as Apple gives them; made for these tests, and for nothing else.
+let p8 = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgZMhDOgJIoRtEqJiN
+    Z4tZZv0CQQLSy+3Da35mvtjLwu+hRANCAAR0hQJwBjrMKb0IGK3XUHGPhDSkFEGd
+    FJaNEzdlyaijVeafJ6HLbeiYPXB6qP8/VKlE1JwyxRjrHrL3fIgMn4+i
+    -----END PRIVATE KEY-----
+    """
+
+/// A key of RSA, as Google gives them; made for these tests, and for nothing else.
+let rsa = """
+    -----BEGIN PRIVATE KEY-----
+    MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQCeURflkR81wCl0
+    GtoLxaEL+mqKqHY+HNJZt7aYOl5ZrBQDS/JAwcObTO0wwZoSPCmxqjbv4in7d/yx
+    DlldcAkjLEKkw+N8o8gUoInopTQ2+lUKw4udKhCnC4kuljnRVyaqljafbRrgLXNn
+    9cNLhxu5DQMUR+JYf7RRkr9vykWC5II1fQlRLv7qpRrau7uJMcKmKEvEgyf76J8o
+    yHuGFbiWNLx8iTMKHc6aCvK0GLSnOOsEs2WmJyB6J2PeGrbhHa6VKSZChtGtBuQ8
+    HoNZItwpet6mkKxTuVkvQVt3tBYUoxhtuoJBUbAbw2feV1xS9o1b9aAGgs7e0Yti
+    +ZG6VcPNAgMBAAECggEADR2INoUxefU3qe3wiuGeMB0YdvCyTP57waF5z74kI1ch
+    WE2SHeG/d+3lR3D+d8zConyIrRJGKpY72Zon9pjptN99jONKhQCXenf7PMn026oc
+    4fWlqwk5VHFc9b5Nv2UyJ5cmosn53ED/qsjeGzNv7UJh8yvqWS0JLenTkKoH3Ko6
+    rhgRs+vCtvVk3S9HNb0In5l1EDISiI3bcyh9nJdIehAqguZMpxm4Kt9gH06yCQKb
+    Vqyr1EYQjpIhtQpGA2/867gflMP0SnO+ArVJNHr8nu8W79llb5W6wNtdfHE9vgkF
+    1+z+5D6Cug9yY29glJxZC8Ejsjxc6cMgTaRxZOFtgQKBgQDOv7atRaEg9FIA+pcX
+    oAfqacgck+H1M2n9rqcY0vVagNPp6sEyTzFlgR6qQlUi3S+7l9hC3jUXZ42Y3eGs
+    bV75f07WMONJoQVuZZ2q4bfnaLQIa0bg094/ViwyGIa43npT+yNMm05aqX4kBn1z
+    DAssFjowE8gpdhPfUsDmJtL6gQKBgQDEB9EAfPrjSrW0S25I7iNnNMrPmAcSPgm3
+    mjhcAxbjAyKsNU0xaFS7xihLwo5CgVUkeQJLoQnL1uK5WJwy7xgyXsh2nvOg1GZw
+    JYomgJRu6nL7rFTNokrn7vqrag8AVSk1kVReUUwaO12cEfQaew+n8st7q9tZzopM
+    A4yocuzrTQKBgQDE19kYfevcUWHmFrBWSQJgWBizxMTkzO/EHU5wnyIE6hVZaC5L
+    NQUlzFqi5gbi686vf/HiMGhCAVDaU56yqWs8hs5Ltj4gcxOVuV/1O3T5+UE3ptPT
+    6UR37xajF6DlUMUNQlWocVGXljpIGHnGWJgmgH8kGSGBADAJd2O7fQlwgQKBgHKM
+    frziS1j2Fye7zD4hqd5tIvYbyEYIqnT3UWezBnSxKFmo6+qrJJh1OqbKkYabPL2L
+    WKQI/kh20RWtidjZjjIg4NMwHv0kIJf317qX+CS4K2iVUxi2dT8CjsgLuahgGyyK
+    N9rFdsr9Vb4VX6b5sjRZ1D34Nr1Ly9SPXmowffEhAoGBAMra9PdUlN7phFjaoqwC
+    v9RAwHP2SSOrqhC33B69Lc7f968swk1VydFMYyrIGbQ2+eL18l6p9nxoZZhoc1x0
+    zrQ88XZfNiGm/v7Eo2FzMUu5YIkLX5BLGQsFxE6Cl/bFpILLwBlwjvpaxFqMyNCS
+    /MZJG1G0AA2VxCIuZLALbbqf
+    -----END PRIVATE KEY-----
+    """

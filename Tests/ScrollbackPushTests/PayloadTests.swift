@@ -1,0 +1,168 @@
+import ContractRows
+import Crypto
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackPush
+import Testing
+
+/// What pushes look like to each service.
+@Suite("What pushes look like to each service")
+struct PayloadTests {
+    private let now = Date(timeIntervalSince1970: 1_795_255_200)
+
+    private func apns(_ notification: PushNotification) throws -> (PushRequest, NSDictionary) {
+        let request = try #require(
+            APNS.request(for: notification, topic: "com.example.app", endpoint: "https://apns", token: "t"))
+        return (request, try #require(request.body.json))
+    }
+
+    @Test("APNs: headers and payload of a plain push")
+    func apnsPlain() throws {
+        let (request, payload) = try apns(notification(data: #"{"a":1}"#, link: "app://x"))
+        #expect(request.url == "https://apns/3/device/00aaff")
+        #expect(
+            request.headers == [
+                "authorization": "bearer t", "apns-topic": "com.example.app", "apns-push-type": "alert",
+                "apns-priority": "10", "apns-id": "0a0b0c0d-0000-8000-8000-000000000001",
+                "apns-expiration": "1795860000", "apns-collapse-id": "01980000-0000-7000-8000-000000000001",
+                "content-type": "application/json",
+            ])
+        let aps: NSDictionary = [
+            "alert": ["title": "Swift", "body": "Bob: hello"], "badge": 7, "sound": "default",
+            "thread-id": "group:swift", "mutable-content": 1,
+        ]
+        #expect(payload["aps"] as? NSDictionary == aps)
+        #expect(payload["appData"] as? String == #"{"a":1}"#)
+        let own = try #require(payload["scrollback"] as? NSDictionary)
+        #expect(own["conversation"] as? String == "group:swift" && own["seq"] as? Int == 12)
+        #expect(own["receiver"] as? String == "alice" && own["link"] as? String == "app://x")
+    }
+
+    @Test("APNs: every field of the message's options", .rows(127, 133, 134, 135, 136))
+    func apnsOptions() throws {
+        let (request, payload) = try apns(
+            notification { options in
+                var ios = PushOptions.IOS()
+                ios.threadID = "thread"
+                ios.collapseID = "collapse"
+                ios.imageURL = URL(string: "https://example.com/a.png")
+                ios.interruption = .critical
+                options.ios = ios
+                options.hidesTitle = true
+            })
+        #expect(request.headers["apns-collapse-id"] == "collapse")
+        let aps = try #require(payload["aps"] as? NSDictionary)
+        #expect(aps["thread-id"] as? String == "thread")
+        #expect(aps["interruption-level"] as? String == "critical")
+        #expect(aps["sound"] as? NSDictionary == ["critical": 1, "name": "default", "volume": 1])
+        #expect(aps["alert"] as? NSDictionary == ["body": "Bob: hello"])
+        #expect(payload["image"] as? String == "https://example.com/a.png")
+        let (quiet, _) = try apns(notification { $0.ios = PushOptions.IOS(interruption: .passive) })
+        #expect(quiet.headers["apns-priority"] == "5")
+        let recall = try apns(notification(replaces: true)).1
+        #expect((recall["aps"] as? NSDictionary)?["sound"] == nil)
+    }
+
+    @Test("A text too long is cut between characters, and data that leaves no room for any is said to be left out")
+    func tooLong() throws {
+        let family = "👩‍👩‍👧‍👦"
+        let long = notification(text: PushText(title: "Swift", body: String(repeating: family, count: 1000)))
+        let request = try #require(APNS.request(for: long, topic: "t", endpoint: "", token: "t"))
+        #expect(request.body.count <= 4096 && request.body.count > 4096 - 2 * family.utf8.count)
+        let body = try #require(
+            ((request.body.json?["aps"] as? NSDictionary)?["alert"] as? NSDictionary)?["body"] as? String)
+        #expect(body.hasSuffix("…") && body.dropLast().allSatisfy { $0 == "👩‍👩‍👧‍👦" })
+        // Of what JSON escapes each byte takes six.
+        let escaped = notification(text: PushText(body: String(repeating: "\u{1}", count: 5000)))
+        #expect(try #require(APNS.request(for: escaped, topic: "t", endpoint: "", token: "t")).body.count <= 4096)
+        let heavy = notification(data: String(repeating: "d", count: 4096))
+        let light = try #require(APNS.request(for: heavy, topic: "t", endpoint: "", token: "t")?.body.json)
+        #expect(light["appData"] == nil)
+        #expect((light["scrollback"] as? NSDictionary)?["omitsData"] as? Bool == true)
+        let impossible = notification(link: String(repeating: "l", count: 5000))
+        #expect(APNS.request(for: impossible, topic: "t", endpoint: "", token: "t") == nil)
+    }
+
+    @Test("FCM: a notification of the system, or data for the app", .rows(130, 142))
+    func fcm() throws {
+        let push = notification(service: .fcm, token: "a:b", data: "d") { options in
+            var fcm = PushOptions.Android.FCM()
+            fcm.channel = "chats"
+            fcm.collapseKey = "key"
+            fcm.imageURL = URL(string: "https://example.com/a.png")
+            options.android = PushOptions.Android()
+            options.android?.fcm = fcm
+            options.android?.notificationID = "n1"
+        }
+        let shown = try #require(FCM.body(for: push, mode: .notification, now: now)?.json?["message"] as? NSDictionary)
+        #expect(shown["token"] as? String == "a:b")
+        #expect(shown["notification"] as? NSDictionary == ["title": "Swift", "body": "Bob: hello"])
+        let android: NSDictionary = [
+            "priority": "HIGH", "ttl": "604800s", "collapse_key": "key",
+            "notification": [
+                "tag": "n1", "channel_id": "chats", "image": "https://example.com/a.png", "notification_count": 7,
+            ],
+        ]
+        #expect(shown["android"] as? NSDictionary == android)
+        let data = try #require(shown["data"] as? [String: String])
+        #expect(data["appData"] == "d")
+        #expect(data["scrollback"]?.contains(#""conversation":"group:swift""#) == true)
+        let handed = try #require(FCM.body(for: push, mode: .data, now: now)?.json?["message"] as? NSDictionary)
+        #expect(handed["notification"] == nil)
+        let all = try #require(handed["data"] as? [String: String])
+        #expect(all["title"] == "Swift" && all["body"] == "Bob: hello" && all["badge"] == "7" && all["tag"] == "n1")
+        let long = notification(service: .fcm, text: PushText(body: String(repeating: "é", count: 9000)))
+        #expect(try #require(FCM.body(for: long, mode: .notification, now: now)).count <= 4096 + 6)
+    }
+
+    @Test("Web Push: encrypted as RFC 8291's own example is, byte for byte")
+    func webVector() throws {
+        let keys = WebPushKeys(
+            p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+            auth: "BTBZMqHH6r4Tts7J_aSIgg")
+        let sender = try P256.KeyAgreement.PrivateKey(
+            rawRepresentation: try #require(Data(base64URL: "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw")))
+        let salt = try #require(Data(base64URL: "DGv6ra1nlYgDCS1FRnbzlw"))
+        let body = try WebPushEncryption.encrypt(
+            Array("When I grow up, I want to be a watermelon".utf8), for: keys, with: sender, salt: Array(salt))
+        #expect(
+            Data(body).base64URL
+                == "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8"
+                + "wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN")
+    }
+
+    @Test("Web Push: headers, and a topic that every service takes")
+    func web() throws {
+        let keys = WebPushKeys(
+            p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+            auth: "BTBZMqHH6r4Tts7J_aSIgg")
+        let push = notification(service: .web, token: "https://push.example/1", keys: keys)
+        let request = try #require(try WebPush.request(for: push, keys: keys, authorization: "vapid", now: now))
+        #expect(
+            request.headers == [
+                "authorization": "vapid", "ttl": "604800", "urgency": "high",
+                "topic": "01980000000070008000000000000001", "content-encoding": "aes128gcm",
+                "content-type": "application/octet-stream",
+            ])
+        let other = try #require(try WebPush.request(for: push, keys: keys, authorization: "vapid", now: now))
+        #expect(request.body != other.body)
+        let late = try WebPush.request(for: push, keys: keys, authorization: "vapid", now: .distantFuture)
+        #expect(late?.headers["ttl"] == "1")
+        for keys in [
+            WebPushKeys(p256dh: "AAAA", auth: keys.auth), WebPushKeys(p256dh: keys.p256dh, auth: "AAAA"),
+            WebPushKeys(p256dh: "B" + String(repeating: "A", count: 86), auth: keys.auth),
+        ] {
+            #expect(throws: (any Error).self) {
+                try WebPush.request(for: push, keys: keys, authorization: "vapid", now: now)
+            }
+        }
+    }
+}
+
+extension PushOptions.IOS {
+    fileprivate init(interruption: Interruption) {
+        self.init()
+        self.interruption = interruption
+    }
+}
