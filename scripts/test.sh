@@ -3,6 +3,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 swift build --build-tests || exit 1
+# Where it can't be had the tests of push against the stand-ins say so and pass, but in CI.
+scripts/push-stand-ins.sh || echo "the stand-ins for push services can't be installed"
 rm -rf .build/rows
 export SCROLLBACK_ROWS=$PWD/.build/rows
 status=0

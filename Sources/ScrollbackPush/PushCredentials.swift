@@ -73,5 +73,48 @@ struct PushCredentials {
         return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
 
+    /// Where a service's tokens are given out, if not where they are for everybody: the whole address.
+    func tokenEndpoint(or standard: String) throws(ChatError) -> String {
+        guard let text = try optionalText("tokenEndpoint") else { return standard }
+        guard let url = URL(string: text), url.scheme == "https", url.host()?.isEmpty == false else {
+            throw .invalidParameter(parameter("tokenEndpoint"), "must be an https URL")
+        }
+        return text
+    }
+
+    /// A whole number above 0, or the text of one.
+    func number(_ name: String) throws(ChatError) -> Int {
+        guard let value = members[name], !(value is NSNull) else {
+            throw .invalidParameter(parameter(name), "is missing")
+        }
+        let number = (value as? Int) ?? (value as? String).flatMap { Int($0) }
+        guard let number, number > 0 else {
+            throw .invalidParameter(parameter(name), "must be a whole number above 0")
+        }
+        return number
+    }
+
+    func flag(_ name: String) throws(ChatError) -> Bool {
+        guard let value = members[name], !(value is NSNull) else { return false }
+        guard let flag = value as? Bool else { throw .invalidParameter(parameter(name), "must be true or false") }
+        return flag
+    }
+
+    /// A member that is an object with a choice under each name.
+    func choices<Value: RawRepresentable & CaseIterable>(
+        _ name: String
+    ) throws(ChatError) -> [String: Value] where Value.RawValue == String {
+        guard let value = members[name], !(value is NSNull) else { return [:] }
+        guard let texts = value as? [String: String] else {
+            throw .invalidParameter(parameter(name), "must be an object of strings")
+        }
+        let choices = texts.compactMapValues { Value(rawValue: $0) }
+        guard choices.count == texts.count else {
+            let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
+            throw .invalidParameter(parameter(name), "must have values that are each one of \(names)")
+        }
+        return choices
+    }
+
     func wrong(_ name: String, _ reason: String) -> ChatError { .invalidParameter(parameter(name), reason) }
 }

@@ -11,6 +11,7 @@ package final class PushServices: PushGateway {
     }
 
     private let transport: any PushTransport
+    private let http2: any PushTransport
     private let clock: @Sendable () -> Date
     /// By what an operator set: a change of that makes another provider, and what is under way ends with the old one.
     private let providers = Mutex<[Key: any PushProvider]>([:])
@@ -18,8 +19,15 @@ package final class PushServices: PushGateway {
     /// More are known only where credentials change often.
     private static let mostKnown = 32
 
-    package init(over transport: any PushTransport, clock: @escaping @Sendable () -> Date = { Date() }) {
+    /// - Parameters:
+    ///   - transport: reaches the services, but for those that speak HTTP/2 alone.
+    ///   - http2: reaches those; without it the other does.
+    package init(
+        over transport: any PushTransport, http2: (any PushTransport)? = nil,
+        clock: @escaping @Sendable () -> Date = { Date() }
+    ) {
         self.transport = transport
+        self.http2 = http2 ?? transport
         self.clock = clock
     }
 
@@ -51,7 +59,7 @@ package final class PushServices: PushGateway {
         do {
             let credentials = try PushCredentials(key.credentials, for: key.service)
             switch key.service {
-            case .apns: return try APNS(credentials, over: transport, clock: clock)
+            case .apns: return try APNS(credentials, over: http2, clock: clock)
             case .webhook: return try WebhookPush(credentials, over: transport, clock: clock)
             case .fcm: return try FCM(credentials, over: transport, clock: clock)
             case .web: return try WebPush(credentials, over: transport, clock: clock)

@@ -24,6 +24,7 @@ package struct Server: Sendable {
     private let engine: Engine
     private let webhooks: HTTPWebhooks
     private let pushTransport: HTTPPushTransport
+    private let http2: HTTP2PushTransport
     private let tokens: TokenService
     private let metrics: ServerMetrics
     private let certificates: Certificates?
@@ -50,13 +51,14 @@ package struct Server: Sendable {
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         search = try SQLiteSearch(store)
         webhooks = HTTPWebhooks()
-        pushTransport = HTTPPushTransport(
-            agent: "scrollback/\(Self.version)", authorities: options.pushAuthorities)
+        let agent = "scrollback/\(Self.version)"
+        pushTransport = HTTPPushTransport(agent: agent, authorities: options.pushAuthorities)
+        http2 = HTTP2PushTransport(agent: agent, authorities: options.pushAuthorities)
         diskThreads = NIOThreadPool(numberOfThreads: options.diskThreads)
         diskThreads.start()
         engine = try Engine(
             store: store, index: search, media: try DiskMediaStore(in: options.directory, threads: diskThreads),
-            webhooks: webhooks, gateway: PushServices(over: pushTransport),
+            webhooks: webhooks, gateway: PushServices(over: pushTransport, http2: http2),
             pushPacing: PushPacing(first: options.pushRetrySeconds),
             erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
         tokens = try await TokenService(directory: options.directory)
@@ -130,6 +132,7 @@ package struct Server: Sendable {
         engine.log.close()
         await webhooks.shutdown()
         await pushTransport.shutdown()
+        await http2.shutdown()
         try await threads.shutdownGracefully()
         try await diskThreads.shutdownGracefully()
         try? search.close()

@@ -13,15 +13,27 @@ final class ChildProcess: Sendable {
     let output: URL
     let errors: URL
     private let status = Mutex<Int32?>(nil)
+    /// The end of its input that is ours, where it has one.
+    private let input: Int32?
 
-    /// - Parameter folder: where `NAME.out` and `NAME.err` go.
-    init(_ program: String, _ arguments: [String], name: String, folder: URL) throws {
+    /// - Parameters:
+    ///   - folder: where `NAME.out` and `NAME.err` go.
+    ///   - hasInput: whether its input stays open as long as this process is there: a program may end with it.
+    init(
+        _ program: String, _ arguments: [String], name: String, folder: URL, hasInput: Bool = false
+    ) throws {
         output = folder.appending(component: "\(name).out")
         errors = folder.appending(component: "\(name).err")
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        var ends: [Int32] = [-1, -1]
+        if hasInput, pipe(&ends) == 0 {
+            posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
+        input = ends[1] >= 0 ? ends[1] : nil
         posix_spawn_file_actions_addopen(&actions, 1, output.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         posix_spawn_file_actions_addopen(&actions, 2, errors.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         // It gets none of the tests' sockets: held open there, a connection that is closed here would never end. (To close
@@ -34,6 +46,7 @@ final class ChildProcess: Sendable {
         defer { (words + variables).forEach { free($0) } }
         var pid: pid_t = 0
         let failure = posix_spawnp(&pid, program, &actions, nil, &words, &variables)
+        if ends[0] >= 0 { close(ends[0]) }
         guard failure == 0 else {
             throw Failure(description: "\(program) can't be started: \(String(cString: strerror(failure)))")
         }
@@ -49,6 +62,7 @@ final class ChildProcess: Sendable {
 
     deinit {
         if end == nil { kill() }
+        if let input { close(input) }
     }
 
     // MARK: Its end

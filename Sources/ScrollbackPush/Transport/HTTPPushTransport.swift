@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOSSL
 import Synchronization
 
-/// The services over HTTP/2 where they speak it, HTTP/1.1 elsewhere, and TLS.
+/// The services that speak HTTP/1.1, over TLS.
 package final class HTTPPushTransport: PushTransport {
     /// Made when it is needed first: most servers push nothing.
     private let client = Mutex<HTTPClient?>(nil)
@@ -29,6 +29,7 @@ package final class HTTPPushTransport: PushTransport {
             if let client { return client }
             var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
             configuration.timeout.connect = .seconds(10)
+            configuration.httpVersion = .http1Only
             // Opening and closing often is treated as an attack by some of them.
             configuration.connectionPool.idleTimeout = .hours(1)
             configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
@@ -46,18 +47,7 @@ package final class HTTPPushTransport: PushTransport {
 
     package func post(_ request: PushRequest) async throws -> PushResponse {
         // The client's own deadline ends with the answer's head: a body may drip for ever after it.
-        try await withThrowingTaskGroup(of: PushResponse?.self) { group in
-            group.addTask { try await self.exchange(request) }
-            group.addTask {
-                try await Task.sleep(for: Self.timeout)
-                return nil
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next(), let response = first else {
-                throw HTTPClientError.deadlineExceeded
-            }
-            return response
-        }
+        try await withDeadline { try await self.exchange(request) }
     }
 
     private func exchange(_ request: PushRequest) async throws -> PushResponse {

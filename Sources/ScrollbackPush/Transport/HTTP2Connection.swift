@@ -1,0 +1,156 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// One HTTP/2 connection to a service, on which many requests are under way at once.
+///
+/// The service says how many: the library holds back what is more. Until one request went through there is only one.
+final class HTTP2Connection: Sendable {
+    private typealias Multiplexer = NIOHTTP2Handler.AsyncStreamMultiplexer<Void>
+    private typealias Stream = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
+
+    /// The most bytes of an answer that are read.
+    private static let answerBytes = 64 << 10
+
+    private let channel: any Channel
+    private let multiplexer: Multiplexer
+    private let state = Mutex(State())
+
+    private struct State {
+        var load = 0
+        var isProven = false
+        var isProving = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var isClosed = false
+    }
+
+    private init(_ channel: any Channel, _ multiplexer: Multiplexer) {
+        self.channel = channel
+        self.multiplexer = multiplexer
+    }
+
+    static func open(_ host: String, _ port: Int, tls: NIOSSLContext) async throws -> HTTP2Connection {
+        let (channel, multiplexer) = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connectTimeout(.seconds(10))
+            .connect(host: host, port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let isName = (try? SocketAddress(ipAddress: host, port: port)) == nil
+                    let handler = try NIOSSLClientHandler(context: tls, serverHostname: isName ? host : nil)
+                    try channel.pipeline.syncOperations.addHandler(handler)
+                    let multiplexer = try channel.pipeline.syncOperations.configureAsyncHTTP2Pipeline(
+                        mode: .client, streamInitializer: { $0.eventLoop.makeSucceededVoidFuture() })
+                    return (channel, multiplexer)
+                }
+            }
+        let connection = HTTP2Connection(channel, multiplexer)
+        channel.closeFuture.whenComplete { [weak connection] _ in connection?.retire() }
+        return connection
+    }
+
+    /// How many requests are under way; nothing more is to be sent where it is closed.
+    var load: Int? { state.withLock { $0.isClosed ? nil : $0.load } }
+
+    /// Takes no more requests; those under way may end.
+    func retire() {
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for one in waiting { one.resume() }
+    }
+
+    func close() async {
+        retire()
+        try? await channel.close()
+    }
+
+    // MARK: Requests
+
+    func post(_ request: PushRequest, to url: URL) async throws -> PushResponse {
+        state.withLock { $0.load += 1 }
+        defer { state.withLock { $0.load -= 1 } }
+        await waitForTurn()
+        do {
+            let response = try await exchange(request, url)
+            passTurn(isProven: response.status == 200)
+            return response
+        } catch {
+            passTurn(isProven: false)
+            // Told to go away it opens no stream any more; what else is wrong with it the next request finds out.
+            if error is NIOHTTP2Errors.CreatedStreamAfterGoaway || error is ChannelError { retire() }
+            throw error
+        }
+    }
+
+    private func exchange(_ request: PushRequest, _ url: URL) async throws -> PushResponse {
+        let stream: Stream = try await multiplexer.openStream { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let codec = HTTP2FramePayloadToHTTP1ClientCodec(httpProtocol: .https)
+                try channel.pipeline.syncOperations.addHandler(codec)
+                return try Stream(wrappingChannelSynchronously: channel)
+            }
+        }
+        var head = HTTPRequestHead(version: .http2, method: .POST, uri: url.path(percentEncoded: true))
+        head.headers.add(name: "host", value: url.port.map { "\(url.host() ?? ""):\($0)" } ?? url.host() ?? "")
+        for (name, value) in request.headers { head.headers.add(name: name, value: value) }
+        head.headers.add(name: "content-length", value: String(request.body.count))
+        return try await stream.executeThenClose { [head] inbound, outbound in
+            try await outbound.write(.head(head))
+            try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: request.body))))
+            try await outbound.write(.end(nil))
+            var response: PushResponse?
+            for try await part in inbound {
+                switch part {
+                case .head(let head):
+                    let fields = head.headers.map { ($0.name.lowercased(), $0.value) }
+                    response = PushResponse(
+                        status: Int(head.status.code), headers: Dictionary(fields, uniquingKeysWith: { $1 }))
+                case .body(let bytes):
+                    guard let known = response, known.body.count + bytes.readableBytes <= Self.answerBytes else {
+                        throw ChannelError.eof
+                    }
+                    response?.body += Array(buffer: bytes)
+                case .end:
+                    if let response { return response }
+                }
+            }
+            throw ChannelError.eof
+        }
+    }
+
+    // MARK: Turns
+
+    /// Waits until somebody's request went through, or it is one's own turn to try.
+    private func waitForTurn() async {
+        await withCheckedContinuation { continuation in
+            let goesOn = state.withLock { state in
+                if state.isProven || state.isClosed || !state.isProving {
+                    state.isProving = true
+                    return true
+                }
+                state.waiting.append(continuation)
+                return false
+            }
+            if goesOn { continuation.resume() }
+        }
+    }
+
+    private func passTurn(isProven: Bool) {
+        let next = state.withLock { state in
+            if state.isProven { return [CheckedContinuation<Void, Never>]() }
+            state.isProven = isProven
+            guard !isProven else {
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            state.isProving = !state.waiting.isEmpty
+            return state.waiting.isEmpty ? [] : [state.waiting.removeFirst()]
+        }
+        for one in next { one.resume() }
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+/// A real server, and the stand-ins of the services it pushes by.
+struct PushServer: Sendable {
+    let server: RunningServer
+    let admin: API
+
+    /// What a server is told of each stand-in: the members of its credentials.
+    static func credentials(_ service: String, _ standIn: PushStandIn) throws -> [String: Any] {
+        let endpoint = try standIn.string("endpoint")
+        switch service {
+        case "apns":
+            return [
+                "endpoint": endpoint, "key": try standIn.file("keyFile"), "keyID": try standIn.string("keyID"),
+                "teamID": try standIn.string("teamID"), "topic": try standIn.string("topic"), "retrySeconds": 1,
+            ]
+        case "fcm":
+            let account = try JSONSerialization.jsonObject(with: Data(standIn.file("serviceAccountFile").utf8))
+            return ["endpoint": endpoint, "serviceAccount": account, "retrySeconds": 1]
+        default:
+            return [
+                "privateKey": webKey.privateKey, "subject": "mailto:push@example.com", "hosts": ["localhost"],
+                "retrySeconds": 1,
+            ]
+        }
+    }
+
+    /// A key of P-256 as Web Push has it; the public one is what browsers subscribe with.
+    static let webKey = (
+        privateKey: "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw",
+        publicKey: "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8"
+    )
+
+    /// - Parameter standIns: by service.
+    static func start(_ standIns: [String: PushStandIn], arguments: [String] = []) async throws -> PushServer {
+        let folder = try RunningServer.makeFolder()
+        // Each trusts the authority of one's own.
+        let authorities = folder.appending(component: "authorities.pem")
+        try standIns.values.map { try $0.file("authority") }.joined().write(
+            to: authorities, atomically: true, encoding: .utf8)
+        let server = try await RunningServer.start(
+            ["--send-rate", "0"] + arguments,
+            shell: "export SCROLLBACK_PUSH_AUTHORITIES='\(authorities.path)' SCROLLBACK_PUSH_RETRY_SECONDS=0.2",
+            folder: folder)
+        let push = PushServer(server: server, admin: try await server.admin())
+        try await push.set(["services": standIns.mapKeysAndValues { try (Self.name($0), credentials($0, $1)) }])
+        return push
+    }
+
+    private static func name(_ service: String) -> String { service == "webpush" ? "web" : service }
+
+    func set(_ push: [String: Any]) async throws {
+        let json = String(decoding: try JSONSerialization.data(withJSONObject: ["push": push]), as: UTF8.self)
+        let answer = try await admin.call("PUT", "/v1/settings", json)
+        try #require(answer.status == 200, "\(answer)")
+    }
+
+    func makeGroup(_ name: String, members: [String]) async throws {
+        let names = members.map { "\"\($0)\"" }.joined(separator: ",")
+        let answer = try await admin.call("PUT", "/v1/conversations/group:\(name)", #"{"members":[\#(names)]}"#)
+        try #require(answer.status < 300, "\(answer)")
+    }
+
+    /// Registers a device as its app would.
+    func register(_ user: String, _ service: String, _ device: [String: Any], name: String = "phone") async throws {
+        let body = device.merging(["service": Self.name(service)]) { $1 }
+        let json = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
+        let answer = try await server.api(UserID(user)).call("PUT", "/v1/push/devices/\(name)", json)
+        try #require(answer.status == 200, "\(answer)")
+    }
+
+    /// Once nothing waits to be pushed.
+    func pushed(within seconds: Double = 60) async throws {
+        try await eventually("everything is pushed", within: seconds) {
+            let waiting = try await server.metric("scrollback_push_waiting")
+            let retries = try await server.metric("scrollback_push_retries")
+            return waiting + retries == 0 ? true : nil
+        }
+    }
+}
+
+extension Dictionary {
+    fileprivate func mapKeysAndValues<Other>(
+        _ body: (Key, Value) throws -> (Key, Other)
+    ) rethrows -> [Key: Other] {
+        Dictionary<Key, Other>(uniqueKeysWithValues: try map { try body($0.key, $0.value) })
+    }
+}

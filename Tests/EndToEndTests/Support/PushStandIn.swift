@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+/// A stand-in for a push service, as a child process: it holds to the service's published rules, and was written from the
+/// service's pages alone (`Tests/PushStandIns`).
+final class PushStandIn: Sendable {
+    private let process: ChildProcess
+    private let control: API
+    private let ready: Members
+    let folder: URL
+
+    /// - Parameter settings: of the stand-in, as its README lists them.
+    /// - Returns: nothing where it can't be had and nobody needs it: a stranger's machine.
+    static func start(_ service: String, settings: [String: Any] = [:]) async throws -> PushStandIn? {
+        let package = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+        let python = package.appending(path: ".build/push-stand-ins/bin/python").path
+        guard FileManager.default.isExecutableFile(atPath: python) else {
+            try #require(!Run.isCI, "the stand-ins for push services are missing (scripts/push-stand-ins.sh)")
+            print("skipped: the stand-ins for push services are not on this machine (scripts/push-stand-ins.sh)")
+            return nil
+        }
+        return try await PushStandIn(service, python, package.appending(path: "Tests/PushStandIns"), settings)
+    }
+
+    private init(_ service: String, _ python: String, _ home: URL, _ settings: [String: Any]) async throws {
+        let folder = try RunningServer.makeFolder()
+        self.folder = folder
+        let config = folder.appending(component: "settings.json")
+        try JSONSerialization.data(withJSONObject: settings).write(to: config)
+        let process = try ChildProcess(
+            "/usr/bin/env",
+            ["PYTHONPATH=\(home.path)", "PYTHONDONTWRITEBYTECODE=1", python, "-m", "standins", "serve", service]
+                + ["--directory", folder.path, "--config", config.path],
+            name: "stand-in", folder: folder, hasInput: true)
+        self.process = process
+        let line = try await eventually("the stand-in for \(service) is ready", within: 60) {
+            if let code = process.end {
+                throw ChildProcess.Failure(description: "the stand-in ended with \(code): \(process.errorText)")
+            }
+            return process.outputText.contains("\n") ? process.outputText : nil
+        }
+        ready = Members(Array(line.utf8))
+        let address = try #require(ready.string("control").flatMap { URL(string: $0) })
+        control = API(server: address)
+    }
+
+    deinit {
+        process.kill()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// What it said of itself: its endpoint, its keys and names.
+    func string(_ name: String) throws -> String { try #require(ready.string(name), "no \(name)") }
+
+    /// The text of a file it made.
+    func file(_ name: String) throws -> String { try String(contentsOfFile: string(name), encoding: .utf8) }
+
+    // MARK: Orders
+
+    @discardableResult
+    func order(_ path: String, _ body: [String: Any]) async throws -> Members {
+        let json = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
+        let answer = try await control.call("POST", path, json)
+        try #require(answer.status == 200, "\(path): \(answer)")
+        return answer.json
+    }
+
+    /// Devices as an app would register them: the members of a registration but its service.
+    func devices(_ count: Int, _ options: [String: Any] = [:]) async throws -> [[String: Any]] {
+        let tokens = try await order("/devices", options.merging(["count": count]) { $1 }).all["tokens"] as? [Any]
+        return try #require(tokens).map { token in
+            if let token = token as? String { return ["token": token] }
+            let subscription = token as? [String: String] ?? [:]
+            return [
+                "token": subscription["endpoint"] ?? "",
+                "keys": ["p256dh": subscription["p256dh"] ?? "", "auth": subscription["auth"] ?? ""],
+            ]
+        }
+    }
+
+    // MARK: What came
+
+    func list(_ path: String, _ name: String? = nil) async throws -> [[String: Any]] {
+        let bytes = try await control.call("GET", path).bytes
+        let object = try JSONSerialization.jsonObject(with: Data(bytes))
+        let list: Any? = if let name { (object as? [String: Any])?[name] } else { object }
+        return try #require(list as? [[String: Any]])
+    }
+
+    /// What it took, in order.
+    func received() async throws -> [[String: Any]] { try await list("/received", "notifications") }
+
+    /// The rules that were broken: a service would have refused these.
+    func refused() async throws -> [String] {
+        try await list("/refused").map { "\($0["rule"] ?? "") \($0["detail"] ?? "")" }
+    }
+}

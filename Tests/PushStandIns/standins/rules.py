@@ -1,0 +1,108 @@
+"""Rules, the tables that hold them, and the exception that says one was broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Mark(StrEnum):
+    """How sure the documents are of a statement."""
+
+    VERIFIED = "verified"
+    SECOND_HAND = "second-hand"
+    UNVERIFIED = "unverified"
+
+
+class Effect(StrEnum):
+    """What the stand-in does about a rule."""
+
+    REFUSE = "refuse"
+    """The request is refused and listed under /refused."""
+    ANSWER = "answer"
+    """The service's answer to a device's state, listed under /undelivered; the sender did nothing wrong."""
+    NOTICE = "notice"
+    """The request is taken all the same and listed under /noticed."""
+    TRANSPORT = "transport"
+    """There is no answer at all, so nothing is listed."""
+
+
+_WEAKEST_FIRST = (Mark.UNVERIFIED, Mark.SECOND_HAND, Mark.VERIFIED)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One demand of a service, with where it is written and how sure that is."""
+
+    name: str
+    text: str
+    source: str
+    condition: Mark = Mark.VERIFIED
+    """How sure it is that the service demands this."""
+    answer: Mark = Mark.VERIFIED
+    """How sure it is that the service answers a breach as the stand-in does."""
+    effect: Effect = Effect.REFUSE
+
+    @property
+    def mark(self) -> Mark:
+        """The weaker of the two marks."""
+        return min(self.condition, self.answer, key=_WEAKEST_FIRST.index)
+
+    @property
+    def unverified(self) -> bool:
+        return self.mark is Mark.UNVERIFIED
+
+    def listed(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "text": self.text,
+            "source": self.source,
+            "mark": self.mark,
+            "condition": self.condition,
+            "answer": self.answer,
+            "effect": self.effect,
+            "unverified": self.unverified,
+        }
+
+
+class RuleTable:
+    """The rules of one service, by name."""
+
+    def __init__(self, service: str, rules: Iterable[Rule]) -> None:
+        self.service = service
+        self._rules: dict[str, Rule] = {}
+        for rule in rules:
+            if rule.name in self._rules:
+                raise ValueError(f"{service} has two rules named {rule.name}")
+            self._rules[rule.name] = rule
+
+    def __getitem__(self, name: str) -> Rule:
+        return self._rules[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._rules
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules.values())
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+
+@dataclass
+class Refused(Exception):
+    """A request broke a rule, or a device's state forbids delivery."""
+
+    rule: str
+    status: int
+    reason: str
+    detail: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What the service's own error body holds besides, for its module to read."""
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    token: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.detail or self.reason}"
