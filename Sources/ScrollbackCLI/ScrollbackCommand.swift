@@ -29,7 +29,7 @@ struct ScrollbackCommand: AsyncParsableCommand {
             React.self,
             History.self, Search.self, Count.self, Recents.self, Read.self, Unread.self, Pin.self, Mute.self,
             Clear.self, Listen.self, Chat.self, Members.self, Receipts.self,
-            Settings.self, Admin.self, Backup.self, Restore.self, Verify.self,
+            Settings.self, Push.self, Admin.self, Backup.self, Restore.self, Verify.self,
             Doctor.self,
         ])
 }

@@ -4,7 +4,7 @@ import ScrollbackModel
 
 /// What a service that is shown a token makes of a push.
 enum PushAnswer {
-    case outcome(PushOutcome)
+    case settled(PushOutcome)
     /// Who asks is not known to it, by its own code.
     case denied(String)
 
@@ -13,18 +13,18 @@ enum PushAnswer {
         let said = reason ?? "status \(response.status)"
         switch response.status {
         case 401, 403: self = .denied(said)
-        case 429: self = .outcome(.later(after: response.retryAfter ?? PushWait.pace, said))
-        case 408, 500...: self = .outcome(.later(after: response.retryAfter ?? retrySeconds, said))
+        case 429: self = .settled(.later(after: response.retryAfter ?? PushWait.pace, said))
+        case 408, 500...: self = .settled(.later(after: response.retryAfter ?? retrySeconds, said))
         // Something else answered in the service's place.
         case 200..<300 where reason == nil:
-            self = .outcome(.later(after: response.retryAfter ?? retrySeconds, "\(said) without a code"))
-        default: self = .outcome(.refused(said))
+            self = .settled(.later(after: response.retryAfter ?? retrySeconds, "\(said) without a code"))
+        default: self = .settled(.refused(said))
         }
     }
 
     var outcome: PushOutcome {
         switch self {
-        case .outcome(let outcome): outcome
+        case .settled(let outcome): outcome
         // The operator's to mend: it is tried until they have, or it is too late.
         case .denied(let code): .later(after: PushWait.denial, code)
         }
@@ -68,8 +68,8 @@ struct CodedAnswer {
 
     func text(_ name: String) -> String? { members[name] as? String }
 
-    /// The words, where they are JSON themselves.
-    var object: [String: Any]? {
+    /// The words, where they are an object of JSON themselves.
+    var details: [String: Any]? {
         guard let words else { return nil }
         return try? JSONSerialization.jsonObject(with: Data(words.utf8)) as? [String: Any]
     }
@@ -79,8 +79,8 @@ extension PushNotification {
     /// A service's code and its words, without those that repeat what the receiver alone may read.
     func reason(_ code: String, _ words: String?) -> String {
         guard let words, !words.isEmpty else { return code }
-        let own = [device.token, text.title, text.body, data, link].compactMap(\.self)
-        let repeats = own.contains { !$0.isEmpty && words.contains($0) }
+        let own: [String?] = [device.token, text.title, text.body, data, link]
+        let repeats = own.compactMap(\.self).contains { !$0.isEmpty && words.contains($0) }
         return repeats ? code : "\(code) \(words.fitting(200))"
     }
 }
@@ -105,8 +105,8 @@ struct NoToken: Error {
 }
 
 /// Sends with a token, and once more with another one where the first is not taken.
-func sending(
-    with tokens: TokenCache, _ post: (_ token: String) async throws -> PushAnswer
+func withToken(
+    of tokens: TokenCache, _ post: (_ token: String) async throws -> PushAnswer
 ) async -> PushOutcome {
     do {
         let token = try await tokens.token()

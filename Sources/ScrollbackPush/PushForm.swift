@@ -45,8 +45,8 @@ extension Sequence<UInt8> {
     }
 }
 
-/// Texts by name as one JSON object, whatever is in them.
-func json(_ texts: [String: String]) -> String {
+/// Texts by name as an object of JSON, whatever is in them.
+func jsonObject(_ texts: [String: String]) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return (try? encoder.encode(texts)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"

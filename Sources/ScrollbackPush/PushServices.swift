@@ -63,9 +63,12 @@ package final class PushServices: PushGateway {
             case .webhook: return try WebhookPush(credentials, over: transport, clock: clock)
             case .fcm: return try FCM(credentials, over: transport, clock: clock)
             case .web: return try WebPush(credentials, over: transport, clock: clock)
-            case .huawei, .honor, .xiaomi, .oppo, .vivo, .harmony:
-                throw ChatError.invalidParameter(
-                    "push.services.\(key.service.rawValue)", "is not served by this version")
+            case .huawei: return try Huawei(credentials, over: transport, clock: clock)
+            case .honor: return try Honor(credentials, over: transport, clock: clock)
+            case .xiaomi: return try Xiaomi(credentials, over: transport, clock: clock)
+            case .oppo: return try OPPO(credentials, over: transport, clock: clock)
+            case .vivo: return try Vivo(credentials, over: transport, clock: clock)
+            case .harmony: return try Harmony(credentials, over: transport, clock: clock)
             }
         } catch { throw ChatError(wrapping: error) }
     }

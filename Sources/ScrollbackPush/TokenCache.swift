@@ -52,6 +52,12 @@ actor TokenCache {
     private func begin() async throws -> String {
         let task = Task { [make] in try await make() }
         current = (clock(), task)
-        return try await token()
+        do {
+            // Shown though it may be nearly over: another one would be no better.
+            return try await task.value.text
+        } catch {
+            if current?.task == task { current = nil }
+            throw error
+        }
     }
 }

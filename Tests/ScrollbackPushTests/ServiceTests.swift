@@ -174,7 +174,10 @@ struct ServiceTests {
         let pushes = [
             (notification(), try apns()), (notification(service: .fcm, token: "a:b"), try fcm()),
             (notification(service: .web, token: "https://push.example/1", keys: keys), try web()),
-            (notification(service: .webhook), try Self.json(["url": "https://w", "secret": "s"])),
+            (
+                notification(service: .webhook),
+                try Self.json(["url": "https://w", "secret": "sixteen bytes, and some"])
+            ),
         ]
         for (push, credentials) in pushes {
             guard case .later(nil, _) = await services.send(push, with: credentials) else {
@@ -188,12 +191,12 @@ struct ServiceTests {
     func webhook() async throws {
         let transport = ScriptedTransport { _ in PushResponse(status: 204) }
         let services = PushServices(over: transport, clock: { [clock] in clock.now })
-        let credentials = try Self.json(["url": "https://w.example/push", "secret": "s"])
+        let credentials = try Self.json(["url": "https://w.example/push", "secret": "sixteen bytes, and some"])
         #expect(await services.send(notification(service: .webhook, data: "d"), with: credentials) == .sent)
         let request = try #require(transport.requests.first)
         #expect(
             request.headers["scrollback-signature"]
-                == WebhookRequest.signature(of: request.body, secret: "s", at: clock.now))
+                == WebhookRequest.signature(of: request.body, secret: "sixteen bytes, and some", at: clock.now))
         let body = try #require(request.body.json)
         #expect(body["event"] as? String == "push" && body["title"] as? String == "Swift" && body["badge"] as? Int == 7)
         #expect(body["appData"] as? String == "d" && body["token"] as? String == "00aaff")

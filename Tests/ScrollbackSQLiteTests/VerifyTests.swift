@@ -122,13 +122,13 @@ import Testing
         try queue.write { database in
             try database.execute(
                 sql: """
-                    ALTER TABLE conversation DROP COLUMN marks;
-                    DELETE FROM grdb_migrations WHERE identifier = '7';
+                    ALTER TABLE member DROP COLUMN level;
+                    DELETE FROM grdb_migrations WHERE identifier = '8';
                     """)
         }
         try queue.close()
         let old = try SQLiteStore.verify(file: file) { _ in }
-        #expect(old.findings == [] && old.olderSchema == 6)
+        #expect(old.findings == [] && old.olderSchema == 7)
     }
 
     @Test func `A page of garbage is found`() throws {

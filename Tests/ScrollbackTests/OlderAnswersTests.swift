@@ -203,7 +203,10 @@ struct OlderAnswersTests {
 
     @Test("What came and was hidden in one transaction leaves the server to say when the conversation was active")
     func cameAndWent() async throws {
-        try await apply(head(1, userRev: 5))
+        // Nothing is shown of it before.
+        var empty = head(1, userRev: 5)
+        (empty.lastMessage, empty.recentTime) = (nil, nil)
+        try await apply(empty)
         let said = try #require(head(2, userRev: 5).lastMessage)
         let outcomes = try await store.write { [group, epoch] in
             try $0.apply([.live(.message(said)), .live(.hidden(group, epoch, [1...2]))])

@@ -13,7 +13,7 @@ package struct PushSettings: Hashable, Sendable {
     package var link: String?
     /// What each service knows the app by.
     ///
-    /// Secret: shown are the members of ``PushService/shownCredentials`` alone.
+    /// Secret: shown are the members of `PushService.shownCredentials` alone.
     package var services: [PushService: RawJSON] = [:]
 
     package init() {}
@@ -93,19 +93,15 @@ package struct PushSettings: Hashable, Sendable {
 }
 
 extension PushService {
-    /// The members of a service's credentials that are no secrets.
-    private var shownCredentials: Set<String> {
-        switch self {
-        case .apns: ["keyID", "teamID", "topic", "endpoint"]
-        case .fcm: ["endpoint"]
-        case .web: ["subject", "hosts"]
-        case .webhook: ["url"]
-        case .huawei, .honor, .harmony, .xiaomi, .oppo, .vivo: ["appID", "package", "endpoint"]
-        }
-    }
+    /// The members of credentials that are no secrets; what is not listed is one.
+    private static let shownCredentials: Set<String> = [
+        "addsBadge", "appID", "badgeClass", "category", "channel", "clientID", "endpoint", "hosts", "importance",
+        "keyID",
+        "mode", "package", "retrySeconds", "subject", "teamID", "templateID", "templateParameters",
+        "templateTextParameters", "templateTitleParameters", "title", "tokenEndpoint", "topic", "type", "url",
+    ]
 
     func shown(_ credentials: RawJSON) -> RawJSON {
-        let shown = shownCredentials
         var writer = JSONWriter()
         writer.object { writer in
             writer.field("isSet", true)
@@ -113,7 +109,7 @@ extension PushService {
             // What was stored is an object.
             try? reader.object { (name, value) throws(ChatError) in
                 let json = try value.raw()
-                if shown.contains(name) { writer.field(name, json) }
+                if Self.shownCredentials.contains(name) { writer.field(name, json) }
             }
         }
         return writer.json

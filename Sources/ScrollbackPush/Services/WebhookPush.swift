@@ -20,6 +20,9 @@ package struct WebhookPush: PushProvider {
         do {
             _ = try Media.url(url, parameter: "url")
         } catch { throw credentials.wrong("url", "must be an http or https URL") }
+        guard (16...256).contains(secret.utf8.count) else {
+            throw credentials.wrong("secret", "must be 16...256 bytes")
+        }
     }
 
     func send(_ notification: PushNotification) async -> PushOutcome {

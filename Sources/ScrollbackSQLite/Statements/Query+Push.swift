@@ -18,9 +18,9 @@ extension Query {
         case .pushWalk: "SELECT through, after FROM pushWalk WHERE conversation = ?"
         case .pushRetries:
             "SELECT \(Self.pushRetryColumns) FROM pushRetry WHERE notBefore <= ? ORDER BY notBefore, number"
-        case .nextPushRetry: "SELECT notBefore FROM pushRetry ORDER BY notBefore LIMIT 1"
-        case .pushCount: "SELECT count(*) FROM push"
-        case .pushRetryCount: "SELECT count(*) FROM pushRetry"
+        case .nextPushRetry: "SELECT notBefore FROM pushRetry WHERE notBefore > -9e999 ORDER BY notBefore LIMIT 1"
+        case .pushCount: "SELECT count(*) FROM push WHERE number > 0"
+        case .pushRetryCount: "SELECT count(*) FROM pushRetry WHERE number > 0"
         case .putPushPerson:
             """
             INSERT INTO pushPerson

@@ -19,10 +19,42 @@ struct PushServer: Sendable {
         case "fcm":
             let account = try JSONSerialization.jsonObject(with: Data(standIn.file("serviceAccountFile").utf8))
             return ["endpoint": endpoint, "serviceAccount": account, "retrySeconds": 1]
-        default:
+        case "webpush":
             return [
                 "privateKey": webKey.privateKey, "subject": "mailto:push@example.com", "hosts": ["localhost"],
                 "retrySeconds": 1,
+            ]
+        case "huawei":
+            return [
+                "endpoint": endpoint, "appID": try standIn.string("clientID"),
+                "appSecret": try standIn.string("clientSecret"), "tokenEndpoint": try standIn.string("tokenEndpoint"),
+                "retrySeconds": 1,
+            ]
+        case "harmonyos":
+            let account = try JSONSerialization.jsonObject(with: Data(standIn.file("serviceAccountFile").utf8))
+            return ["endpoint": endpoint, "serviceAccount": account, "category": "IM", "retrySeconds": 1]
+        case "honor":
+            return [
+                "endpoint": endpoint, "appID": try standIn.string("appID"), "clientID": try standIn.string("clientID"),
+                "clientSecret": try standIn.string("clientSecret"),
+                "tokenEndpoint": try standIn.string("tokenEndpoint"), "retrySeconds": 1,
+            ]
+        case "xiaomi":
+            let channels = try standIn.value("channels") as? [String: String] ?? [:]
+            return [
+                "channel": channels.first { $0.value == "public" }?.key ?? "",
+                "endpoint": endpoint, "appSecret": try standIn.string("appSecret"),
+                "package": try standIn.string("packageName"), "retrySeconds": 1,
+            ]
+        case "oppo":
+            return [
+                "endpoint": endpoint, "appKey": try standIn.string("appKey"),
+                "masterSecret": try standIn.string("masterSecret"), "retrySeconds": 1,
+            ]
+        default:
+            return [
+                "endpoint": endpoint, "appID": try standIn.value("appID"), "appKey": try standIn.string("appKey"),
+                "appSecret": try standIn.string("appSecret"), "retrySeconds": 1,
             ]
         }
     }
@@ -49,7 +81,8 @@ struct PushServer: Sendable {
         return push
     }
 
-    private static func name(_ service: String) -> String { service == "webpush" ? "web" : service }
+    /// As registrations and metrics call it.
+    static func name(_ service: String) -> String { ["webpush": "web", "harmonyos": "harmony"][service] ?? service }
 
     func set(_ push: [String: Any]) async throws {
         let json = String(decoding: try JSONSerialization.data(withJSONObject: ["push": push]), as: UTF8.self)

@@ -52,6 +52,8 @@ final class PushStandIn: Sendable {
     /// What it said of itself: its endpoint, its keys and names.
     func string(_ name: String) throws -> String { try #require(ready.string(name), "no \(name)") }
 
+    func value(_ name: String) throws -> Any { try #require(ready.all[name], "no \(name)") }
+
     /// The text of a file it made.
     func file(_ name: String) throws -> String { try String(contentsOfFile: string(name), encoding: .utf8) }
 

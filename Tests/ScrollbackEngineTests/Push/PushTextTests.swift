@@ -73,7 +73,7 @@ struct PushTextTests {
 
     @Test(
         "By type where nothing else is said: a text itself, in a group after who said it; others by what they are",
-        .rows(117, 122, 147))
+        .rows(117, 122, 123, 147))
     func types() {
         let alice = PushRecipient(user: "alice")
         let texts = PushTexts()

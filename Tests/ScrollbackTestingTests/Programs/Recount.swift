@@ -373,7 +373,13 @@ struct Recount {
             }
         }
         for (index, list) in shown.enumerated().dropFirst() where facts(list) != facts(shown[0]) {
-            wrong.append("device \(index) shows\n\(facts(list))\nand the first\n\(facts(shown[0]))")
+            var states = ""
+            for entry in list where !facts(shown[0]).contains(facts([entry]).first ?? "") {
+                for device in [devices[0], devices[index]] {
+                    states += "\n\(try await device.counts(of: entry.id))"
+                }
+            }
+            wrong.append("device \(index) shows\n\(facts(list))\nand the first\n\(facts(shown[0]))\(states)")
         }
         return wrong
     }

@@ -1,0 +1,122 @@
+import ArgumentParser
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+struct Push: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Look at the devices that pushes go to, and try the way there.",
+        discussion: """
+            Services are set up with `scrollback settings` (push.services), devices are registered by apps.
+
+            Examples:
+              scrollback push devices --as alice
+              scrollback push test alice
+              scrollback push test alice --device phone --json
+            """,
+        subcommands: [PushDevices.self, PushTest.self])
+}
+
+struct PushDevices: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "devices", abstract: "List a user's devices that are registered for push.")
+
+    @Option(name: .customLong("as"), help: "Whose devices.", transform: ScrollbackCLI.user)
+    var user: UserID
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        try await reporting {
+            let devices = try await connection.api(as: user).object("GET", "/v1/push/devices") {
+                (reader) throws(ChatError) in
+                var devices: [PushDevice] = []
+                try reader.object { (name, value) throws(ChatError) in
+                    guard name == PushDevice.listName else { return try value.skip() }
+                    devices = try value.list(name, limit: 1000) { (device) throws(ChatError) in
+                        try PushDevice(from: &device)
+                    }
+                }
+                return devices
+            }
+            for device in devices {
+                if connection.json {
+                    Output.json { writer in
+                        writer.field("device", device.id)
+                        device.writeMembers(to: &writer)
+                    }
+                } else {
+                    let topic = device.topic.map { "  \($0)" } ?? ""
+                    Output.line("\(device.id)  \(device.service.rawValue)\(topic)")
+                }
+            }
+        }
+    }
+}
+
+struct PushTest: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "test",
+        abstract: "Push a text to a user's devices, and say what the services answer.",
+        discussion: "Ends with 1 where a service did not take it.")
+
+    @Argument(help: "Whose devices.", transform: ScrollbackCLI.user)
+    var user: UserID
+
+    @Option(help: "This one alone.")
+    var device: String?
+
+    @OptionGroup var connection: ConnectionOptions
+
+    private struct Trial {
+        var device = ""
+        var service = ""
+        var outcome = ""
+        var reason: String?
+    }
+
+    func run() async throws {
+        var trials: [Trial] = []
+        try await reporting {
+            trials = try await connection.adminAPI().object(
+                "POST", "/v1/admin/users/\(ServerAPI.escape(user))/push", body: { $0.field("device", device) }
+            ) { (reader) throws(ChatError) in
+                var trials: [Trial] = []
+                try reader.object { (name, value) throws(ChatError) in
+                    guard name == "devices" else { return try value.skip() }
+                    trials = try value.list(name, limit: 1000) { (trial) throws(ChatError) in try Self.trial(&trial) }
+                }
+                return trials
+            }
+            for trial in trials { show(trial) }
+        }
+        guard trials.allSatisfy({ $0.outcome == "sent" }) else { throw Exit.failed }
+    }
+
+    private static func trial(_ reader: inout JSONReader) throws(ChatError) -> Trial {
+        var trial = Trial()
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "device": trial.device = try value.string()
+            case "service": trial.service = try value.string()
+            case "outcome": trial.outcome = try value.string()
+            case "reason": trial.reason = try value.string()
+            default: try value.skip()
+            }
+        }
+        return trial
+    }
+
+    private func show(_ trial: Trial) {
+        guard connection.json else {
+            let reason = trial.reason.map { ": \($0)" } ?? ""
+            return Output.line("\(trial.device)  \(trial.service)  \(trial.outcome)\(reason)")
+        }
+        Output.json { writer in
+            writer.field("device", trial.device)
+            writer.field("service", trial.service)
+            writer.field("outcome", trial.outcome)
+            writer.field("reason", trial.reason)
+        }
+    }
+}

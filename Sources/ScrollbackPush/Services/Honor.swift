@@ -1,0 +1,75 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+/// Honor Push.
+package struct Honor: PushProvider {
+    private let transport: any PushTransport
+    private let address: String
+    private let setup: Setup
+    private let retrySeconds: Double
+    private let tokens: TokenCache
+    private let clock: @Sendable () -> Date
+
+    init(_ credentials: PushCredentials, over transport: any PushTransport, clock: @escaping @Sendable () -> Date)
+        throws
+    {
+        self.transport = transport
+        self.clock = clock
+        // The app's id is another one than its client's.
+        let appID = try credentials.text("appID")
+        let (client, secret) = (try credentials.text("clientID"), try credentials.text("clientSecret"))
+        let host = try credentials.endpoint(or: "https://push-api.cloud.honor.com")
+        address = "\(host)/api/v1/\(appID.percentEncoded)/sendMessage"
+        var setup = Setup()
+        setup.badgeClass = try credentials.optionalText("badgeClass")
+        setup.importance = try credentials.choice("importance", or: .normal)
+        setup.title = try credentials.optionalText("title")
+        self.setup = setup
+        retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
+        tokens = ClientGrant.tokens(
+            id: client, secret: secret,
+            at: try credentials.tokenEndpoint(or: "https://iam.developer.honor.com/auth/token"),
+            retrySeconds: retrySeconds, over: transport, clock: clock)
+    }
+
+    func send(_ notification: PushNotification) async -> PushOutcome {
+        guard let body = Self.body(for: notification, setup, now: clock()) else {
+            return .refused("the payload is larger than \(Self.payloadLimit) bytes")
+        }
+        return await withToken(of: tokens) { token in
+            let milliseconds = Int64(clock().timeIntervalSince1970 * 1000)
+            let headers = ["authorization": "Bearer \(token)", "timestamp": String(milliseconds)]
+            let response = try await transport.post(PushRequest(url: address, headers: headers, json: body))
+            return answer(to: response, of: notification)
+        }
+    }
+
+    /// Whether 400 to 503 are statuses or codes nobody says: they mean the same as both.
+    private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
+        guard let answer = CodedAnswer(response, code: "code", words: "message") else {
+            return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
+        }
+        switch answer.code {
+        case "200", "80000000", "80100000": return .settled(outcome(of: answer, for: notification.device.token))
+        case "80300007": return .settled(.gone(since: nil))
+        case "401", "403", "80200001", "80200003", "80200005": return .denied(answer.code)
+        case "80200047": return .settled(.later(after: response.retryAfter ?? PushWait.quota, answer.code))
+        case "429": return .settled(.later(after: response.retryAfter ?? PushWait.pace, answer.code))
+        case "500", "502", "503": return .settled(.later(after: response.retryAfter ?? retrySeconds, answer.code))
+        // Its words may be the text's.
+        case "80200056": return .settled(.refused(answer.code))
+        default:
+            let reason = notification.reason(answer.code, answer.words)
+            return PushAnswer(response, retrySeconds: retrySeconds, reason: reason)
+        }
+    }
+
+    /// A request that was taken, as a whole or in part, names the tokens it was not taken for.
+    private func outcome(of answer: CodedAnswer, for token: String) -> PushOutcome {
+        let data = answer.object("data")
+        func names(_ list: String) -> Bool { (data[list] as? [String])?.contains(token) ?? false }
+        if names("expireTokens") { return .gone(since: nil) }
+        return names("failTokens") ? .refused("\(answer.code) failTokens") : .sent
+    }
+}

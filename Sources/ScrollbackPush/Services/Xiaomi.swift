@@ -1,0 +1,88 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+
+/// Xiaomi's Mi Push.
+package struct Xiaomi: PushProvider {
+    private let transport: any PushTransport
+    private let address: String
+    private let secret: String
+    private let setup: Setup
+    private let retrySeconds: Double
+    private let clock: @Sendable () -> Date
+
+    init(_ credentials: PushCredentials, over transport: any PushTransport, clock: @escaping @Sendable () -> Date)
+        throws
+    {
+        self.transport = transport
+        self.clock = clock
+        secret = try credentials.text("appSecret")
+        // Outside China each region has its own.
+        address = try credentials.endpoint(or: "https://api.xmpush.xiaomi.com") + "/v3/message/regid"
+        var setup = Setup(app: try credentials.text("package"))
+        setup.channel = try credentials.optionalText("channel")
+        setup.title = try credentials.optionalText("title")
+        if let template = try credentials.optionalText("templateID") {
+            guard setup.channel != nil else {
+                throw credentials.wrong("channel", "is missing: a template goes with a channel")
+            }
+            setup.template = Template(id: template, parameters: try credentials.choices("templateParameters"))
+            guard setup.template?.parameters.count ?? 0 <= Self.mostParameters else {
+                throw credentials.wrong("templateParameters", "must be at most \(Self.mostParameters)")
+            }
+        }
+        self.setup = setup
+        retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
+    }
+
+    func send(_ notification: PushNotification) async -> PushOutcome {
+        // A comma would make it the devices of others too.
+        guard !notification.device.token.contains(",") else { return .gone(since: nil) }
+        guard let form = Self.form(for: notification, setup, now: clock()) else {
+            return .refused("the payload is larger than Mi Push takes")
+        }
+        // What it is shown is the app's secret itself.
+        let headers = [
+            "authorization": "key=\(secret)", "content-type": "application/x-www-form-urlencoded;charset=UTF-8",
+        ]
+        do {
+            let response = try await transport.post(PushRequest(url: address, headers: headers, form: form))
+            return answer(to: response, of: notification).outcome
+        } catch {
+            return .later(after: nil, "no answer: \(error)")
+        }
+    }
+
+    private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
+        guard let answer = CodedAnswer(response, code: "code", words: "reason", "description") else {
+            return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
+        }
+        if let wait = self.wait(after: answer.code) {
+            return .settled(.later(after: response.retryAfter ?? wait, answer.code))
+        }
+        switch answer.code {
+        case "0":
+            let bad = (answer.object("data")["bad_regids"] as? String)?.split(separator: ",") ?? []
+            return .settled(bad.contains { $0 == notification.device.token } ? .gone(since: nil) : .sent)
+        // The second says that sending failed, which it does where a request has no device that is known.
+        case "10029", "20301", "66007": return .settled(.gone(since: nil))
+        case "21301", "21302": return .denied(answer.code)
+        // Its words may be the text's.
+        case "10041": return .settled(.refused(answer.code))
+        default:
+            let reason = notification.reason(answer.code, answer.words)
+            return PushAnswer(response, retrySeconds: retrySeconds, reason: reason)
+        }
+    }
+
+    /// How long it is waited after a code that passes.
+    private func wait(after code: String) -> Double? {
+        switch code {
+        case "-1", "1", "10001", "10002", "10003", "10037", "22102", "26003": retrySeconds
+        // The last says that the device was not found, which it is not while it is away.
+        case "10022", "10023", "10024", "10027", "26004", "200002", "65003": PushWait.pace
+        case "10034", "200001": PushWait.quota
+        default: nil
+        }
+    }
+}
