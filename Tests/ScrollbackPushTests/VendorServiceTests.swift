@@ -252,8 +252,10 @@ struct VendorServiceTests {
                 Self.token(request) ?? PushResponse(status: 200, body: Array(#"{"code":"80000000"}"#.utf8))
             }
             let services = PushServices(over: transport, clock: { [clock] in clock.now })
+            // The same text: another one is another provider.
+            let credentials = try Self.credentials(service)
             for _ in 0..<3 {
-                #expect(try await services.send(push(service), with: Self.credentials(service)) == .sent)
+                #expect(await services.send(push(service), with: credentials) == .sent)
             }
             // One token for all three.
             #expect(transport.requests.map(\.url) == ["https://token/get", url, url, url])
@@ -265,7 +267,7 @@ struct VendorServiceTests {
             #expect(transport.requests[1].headers["content-type"]?.hasPrefix("application/json") == true)
             if service == .honor { #expect(transport.requests[1].headers["timestamp"] == "1795255200000") }
             clock.advance(by: 3500)
-            _ = try await services.send(push(service), with: Self.credentials(service))
+            _ = await services.send(push(service), with: credentials)
             #expect(transport.requests.count { $0.url == "https://token/get" } == 2)
             clock.advance(by: -3500)
         }
@@ -278,7 +280,8 @@ struct VendorServiceTests {
             return PushResponse(status: 200, body: Array(body.utf8))
         }
         let services = PushServices(over: transport, clock: { [clock] in clock.now })
-        for _ in 0..<3 { #expect(try await services.send(push(.honor), with: Self.credentials(.honor)) == .sent) }
+        let credentials = try Self.credentials(.honor)
+        for _ in 0..<3 { #expect(await services.send(push(.honor), with: credentials) == .sent) }
         #expect(transport.requests.count == 4)
     }
 

@@ -201,6 +201,23 @@ struct OlderAnswersTests {
         #expect(try await entry()?.isMarkedUnread == true)
     }
 
+    @Test("That something was taken away in a channel is asked about, also where a read waits to be told")
+    func takenAway() async throws {
+        let channel = ConversationID.community("city", channel: "open")
+        try await apply(head(3, of: channel, unread: 1, userRev: 5))
+        let isRead = try await store.write { try $0.markRead(channel, upTo: nil) }
+        #expect(isRead)
+        let news = LogHead(epoch: epoch, view: 0, head: 3, firstSeq: 1, n: 3, rev: 1)
+        for (altersCounts, asks) in [(false, false), (true, true)] {
+            var news = news
+            news.rev += altersCounts ? 1 : 0
+            let outcomes = try await store.write { [news] in
+                try $0.apply([.live(.head(channel, news, altersCounts: altersCounts))])
+            }
+            #expect(outcomes.last?.needsHead == asks)
+        }
+    }
+
     @Test("What came and was hidden in one transaction leaves the server to say when the conversation was active")
     func cameAndWent() async throws {
         // Nothing is shown of it before.

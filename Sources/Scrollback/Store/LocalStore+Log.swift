@@ -74,6 +74,14 @@ package enum LogInput: Sendable {
     /// A message that was looked up by itself.
     case found(Message)
 
+    /// Whether it tells of a change that may have taken a message away, and not of which: in a channel that is not heard.
+    ///
+    /// Counts may be made right by another answer; what is shown last only by a head.
+    func mayTakeAway(after before: LogState?) -> Bool {
+        guard case .live(.head(let id, let head, _, altersCounts: true)) = self else { return false }
+        return !id.kind.traits.streamsToMembers && head.rev > before?.latestRev ?? 0
+    }
+
     package var conversation: ConversationID {
         switch self {
         case .live(let event): event.conversation
@@ -231,7 +239,8 @@ extension LocalWriter {
         return LogOutcome(
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: before?.gaps != log.state?.gaps,
-            needsHead: !isHead && (before == nil || edits.contains(where: \.erasesEverything)))
+            needsHead: !isHead
+                && (before == nil || edits.contains(where: \.erasesEverything) || input.mayTakeAway(after: before)))
     }
 
     /// Rows that a head says are not the user's to see any more: newer ones than the newest that it shows.
