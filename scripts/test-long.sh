@@ -6,6 +6,7 @@ export SCROLLBACK_SEEDS=${SCROLLBACK_SEEDS:-10000}
 export SCROLLBACK_LONG=1
 swift build --build-tests
 {
+    scripts/push-stand-ins.sh --test
     at_a_time() { swift test --skip-build --experimental-maximum-parallelization-width "$@"; }
     at_a_time 8 --skip EndToEndTests
     # What has some seconds for its work has them to itself.
