@@ -154,7 +154,7 @@ struct PushAudienceTests {
         let seq = try world.send("hi", to: group, by: "alice")
         try world.read(group, to: seq, by: "bob")
         #expect(try await pushed(world) == ["carol"])
-        let result = try world.send(world.submission("oops"), to: group, by: "alice")
+        let result = try world.send(world.submission("oops", type: .image), to: group, by: "alice")
         try world.delete(result.id, in: group, by: Caller(user: "alice"))
         #expect(try await pushed(world) == [])
         try world.send("gone", to: group, by: "alice")
