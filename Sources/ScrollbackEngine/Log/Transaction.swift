@@ -20,6 +20,9 @@ package final class Transaction {
     /// What to tell subscribers once it is durable, in order.
     package private(set) var events: [Event] = []
 
+    /// Where messages were recalled or deleted by somebody that a push may have told of; not what an erasure took.
+    var recalled: [ConversationID: Set<Seq>] = [:]
+
     /// Whether the operator's program is told of what it did, where that was set in it.
     package var isTold: Bool?
 

@@ -39,7 +39,8 @@ package final class PushQueue: Sendable {
         guard isOn.load(ordering: .relaxed) else { return false }
         var hasNews = false
         for event in transaction.events {
-            guard let push = PushDraft(event), let row = try transaction.conversation(push.conversation),
+            guard let push = PushDraft(event, recalled: transaction.recalled),
+                let row = try transaction.conversation(push.conversation),
                 try transaction.mayReachSomebody(push, in: row)
             else { continue }
             try transaction.store.insertPush(push.kind, at: push.seq, of: row.number, body: push.body)
@@ -82,8 +83,9 @@ struct PushDraft {
     var sender: UserID
     var mentions: Mentions?
 
+    /// - Parameter recalled: what the transaction recalled: a stub changes for other reasons too, such as a reply to it.
     /// - Returns: nil where it is nothing a push may tell of.
-    init?(_ event: Event) {
+    init?(_ event: Event, recalled: [ConversationID: Set<Seq>]) {
         switch event {
         case .message(let message, _, _):
             guard message.attributes.mayBePushed(as: message.type) else { return nil }
@@ -102,7 +104,7 @@ struct PushDraft {
             writer.object { message.writeMembers(to: &$0) }
             body = writer.json
         case .changed(let id, .message(let message), _, _):
-            guard message.isDeleted, message.type.traits.notifies else { return nil }
+            guard message.isDeleted, recalled[id]?.contains(message.seq) == true else { return nil }
             conversation = id
             kind = .recall
             seq = message.seq

@@ -173,6 +173,15 @@ struct PushQueueTests {
         #expect(services.texts == ["bob: alice recalled a message"])
         #expect(services.pushed.first?.replaces == true)
         #expect(services.pushed.first?.place.message == sent.id)
+        // What else changes a stub is no recall, nor what nobody was told of.
+        services.forget()
+        var reply = world.submission("re")
+        reply.attributes.replyTo = sent.id
+        reply.attributes.traits.notifies = false
+        try world.send(reply, to: group, by: "alice")
+        try world.delete(reply.id, in: group, by: Caller(user: "alice"))
+        try await world.pushAll()
+        #expect(services.texts == [])
     }
 
     @Test("Between two pushes of one conversation lies what the operator set")
