@@ -49,7 +49,11 @@ let package = Package(
         .target(name: "ScrollbackWire", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(name: "ScrollbackSync", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(
-            name: "StoreFiles", dependencies: ["ScrollbackModel", .product(name: "GRDB", package: "GRDB.swift")],
+            name: "StoreFiles",
+            dependencies: [
+                "ScrollbackModel", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .target(name: "ScrollbackWords", dependencies: ["ScrollbackModel"], swiftSettings: strict),
         .target(
@@ -203,7 +207,7 @@ let package = Package(
             name: "ScrollbackSQLiteTests",
             dependencies: [
                 "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSQLite", "ScrollbackSearch",
-                "ScrollbackWire", "ScrollbackWords", "StoreConformance",
+                "ScrollbackWire", "ScrollbackWords", "StoreConformance", "StoreFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -222,10 +226,17 @@ let package = Package(
             swiftSettings: strict),
         // The real program, real sockets, the real SDK.
         .testTarget(
+            name: "ScrollbackServerTests",
+            dependencies: [
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "StoreFiles",
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
-                "ScrollbackPictureScaling", "ScrollbackServer", "ScrollbackWire", "offline-app",
+                "ScrollbackPictureScaling", "ScrollbackServer", "ScrollbackWire", "StoreFiles", "offline-app",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -8,7 +8,7 @@ declare -A allowed=(
     [ScrollbackPictures]=""
     [ScrollbackWire]="ScrollbackModel"
     [ScrollbackSync]="ScrollbackModel"
-    [StoreFiles]="ScrollbackModel|GRDB|GRDBSQLite"
+    [StoreFiles]="ScrollbackModel|Crypto|GRDB|GRDBSQLite"
     [ScrollbackWords]="ScrollbackModel"
     [ScrollbackSearch]="ScrollbackModel|ScrollbackWords|GRDB"
     [CGD]=""
@@ -21,7 +21,7 @@ declare -A allowed=(
     [ScrollbackServer]="ScrollbackModel|ScrollbackPush|ScrollbackWire|ScrollbackEngine|ScrollbackSQLite|StoreFiles|AsyncHTTPClient|Configuration|Crypto|DequeModule|HTTPTypes|Hummingbird|HummingbirdCore|JWTKit|Logging|NIOCore|NIOExtras|NIOPosix|NIOHTTP1|NIOHTTPTypes|NIOHTTPTypesHTTP1|NIOWebSocket|NIOSSL|ServiceLifecycle|UnixSignals"
     [ScrollbackTesting]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|Scrollback"
     [StoreConformance]="ScrollbackModel|ScrollbackEngine"
-    [ScrollbackCLI]="ScrollbackModel|ScrollbackWire|Scrollback|ScrollbackServer|ScrollbackSQLite|ArgumentParser|AsyncHTTPClient|Configuration|Crypto|Logging|NIOCore|NIOHTTP1|NIOPosix|NIOSSL|SystemPackage"
+    [ScrollbackCLI]="ScrollbackModel|ScrollbackWire|Scrollback|ScrollbackServer|ScrollbackSQLite|StoreFiles|ArgumentParser|AsyncHTTPClient|Configuration|Crypto|Logging|NIOCore|NIOHTTP1|NIOPosix|NIOSSL|SystemPackage"
 )
 failed=0
 for folder in Sources/*/; do

@@ -37,21 +37,28 @@ extension SQLiteReader {
                 $0.add(conversation)
                 if let seq { $0.add(seq) }
                 $0.add(bits: after?.rawValue ?? 0)
-            }, row: { $0.action() })
+            }, row: { try $0.action(in: conversation) })
     }
 
     func action(
         at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64
     ) throws -> ActionRow? {
-        try connection.first(
-            .actionByValue,
+        // One's own of a type are few, and what is sealed is compared here.
+        var found: ActionRow?
+        try connection.run(
+            .actionsOfSender,
             bind: {
                 $0.add(conversation)
                 $0.add(seq)
                 $0.add(sender.text)
                 $0.add(type)
-                $0.add(value)
-            }, row: { $0.action() })
+            },
+            row: { columns in
+                let row = try columns.action(in: conversation)
+                if row.value == value { found = row }
+                return found == nil
+            })
+        return found
     }
 
     func action(at timetoken: Timetoken, in conversation: Int64) throws -> ActionRow? {
@@ -60,7 +67,7 @@ extension SQLiteReader {
             bind: {
                 $0.add(conversation)
                 $0.add(bits: timetoken.rawValue)
-            }, row: { $0.action() })
+            }, row: { try $0.action(in: conversation) })
     }
 
     func lastAction(in conversation: Int64) throws -> Timetoken? {

@@ -9,7 +9,7 @@ extension SQLiteReader {
             bind: {
                 $0.add(conversation)
                 $0.add(seq)
-            }, row: { try $0.message() })
+            }, row: { try $0.message(in: conversation) })
     }
 
     func message(_ id: MessageID, in conversation: Int64) throws -> MessageRow? {
@@ -18,7 +18,7 @@ extension SQLiteReader {
             bind: {
                 $0.add(conversation)
                 $0.add(id.uuid)
-            }, row: { try $0.message() })
+            }, row: { try $0.message(in: conversation) })
     }
 
     func place(atOrBelow seq: Seq, in conversation: Int64) throws -> PlaceRow? {
@@ -36,7 +36,7 @@ extension SQLiteReader {
             bind: {
                 $0.add(conversation)
                 $0.add(seq)
-            }, row: { try $0.message() })
+            }, row: { try $0.message(in: conversation) })
     }
 
     func messages(
@@ -58,7 +58,7 @@ extension SQLiteReader {
         guard filter != .all else {
             try connection.run(
                 newestFirst ? .messagesNewestFirst : .messagesOldestFirst, bind: bindRange,
-                row: { take(try $0.message()) })
+                row: { take(try $0.message(in: conversation)) })
             return rows
         }
         let condition = FilterCondition(filter)
@@ -74,7 +74,7 @@ extension SQLiteReader {
                 }
             },
             row: { columns in
-                let row = try columns.message()
+                let row = try columns.message(in: conversation)
                 guard !filter.mentionsMe || row.attributes.mentions?.includes(reader) == true else { return true }
                 return take(row)
             })

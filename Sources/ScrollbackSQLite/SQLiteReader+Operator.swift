@@ -26,7 +26,7 @@ extension SQLiteReader {
                 parameters.add(isAbove ? lower : prefix)
                 parameters.add(Self.end(of: prefix))
                 if query == .usersInState, let state { parameters.add(state.rawValue) }
-            }, row: { $0.user() })
+            }, row: { try $0.user() })
     }
 
     func conversations(
@@ -61,7 +61,7 @@ extension SQLiteReader {
             bind: {
                 $0.add(conversation)
                 $0.add(user.text)
-            }, row: { $0.ban() })
+            }, row: { try $0.ban() })
     }
 
     func bans(in conversation: Int64, after: UserID?, limit: Int) throws -> [BanRow] {
@@ -70,11 +70,11 @@ extension SQLiteReader {
             bind: {
                 $0.add(conversation)
                 $0.add(after?.text ?? "")
-            }, row: { $0.ban() })
+            }, row: { try $0.ban() })
     }
 
     func bans(endedBefore time: Date, limit: Int) throws -> [BanRow] {
-        try connection.all(.bansEnded, limit: limit, bind: { $0.add(time) }, row: { $0.ban() })
+        try connection.all(.bansEnded, limit: limit, bind: { $0.add(time) }, row: { try $0.ban() })
     }
 
     // MARK: Reports

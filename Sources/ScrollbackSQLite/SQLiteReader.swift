@@ -133,7 +133,7 @@ class SQLiteReader: StoreReader {
     }
 
     func user(_ id: UserID) throws -> UserRow? {
-        try connection.first(.user, bind: { $0.add(id.text) }, row: { $0.user() })
+        try connection.first(.user, bind: { $0.add(id.text) }, row: { try $0.user() })
     }
 
     func conversations(after number: Int64, limit: Int) throws -> [ConversationRow] {
@@ -141,6 +141,7 @@ class SQLiteReader: StoreReader {
     }
 
     func settings() throws -> RawJSON? {
-        try connection.first(.serverSettings, bind: { _ in }, row: { RawJSON(known: $0.text()) })
+        try connection.first(
+            .serverSettings, bind: { _ in }, row: { RawJSON(known: try $0.text("value", of: .settings)) })
     }
 }

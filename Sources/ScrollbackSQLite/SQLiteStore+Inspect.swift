@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 import GRDBSQLite
 package import ScrollbackModel
-import StoreFiles
+package import StoreFiles
 
 extension SQLiteStore {
     /// What can be seen of a store from outside, without opening it as a server does.
@@ -16,6 +16,10 @@ extension SQLiteStore {
         /// Of the log of recent commits beside it.
         package var walBytes: Int64
         package var freeBytes: Int64
+        /// The keys that its texts are sealed with; none where they are not.
+        package var keys: [StoreKey.ID] = []
+        /// Whether what was there before is still to be sealed, or its seals to be taken off.
+        package var isBeingSealed = false
     }
 
     /// Looks at the store of a directory, whoever has it open, and changes nothing.
@@ -35,12 +39,19 @@ extension SQLiteStore {
             configuration.readonly = true
             configuration.busyMode = .timeout(2)
             let isOpen = DirectoryLock.isHeld(directory)
-            let schema = try DatabaseQueue(path: path, configuration: configuration).read { database in
-                try Int.fetchOne(database, sql: "SELECT max(CAST(identifier AS INTEGER)) FROM grdb_migrations") ?? 0
+            return try DatabaseQueue(path: path, configuration: configuration).read { database in
+                let schema =
+                    try Int.fetchOne(database, sql: "SELECT max(CAST(identifier AS INTEGER)) FROM grdb_migrations") ?? 0
+                var found = Inspection(
+                    schema: schema, isOpen: isOpen, databaseBytes: size(path), walBytes: size(path + "-wal"),
+                    freeBytes: (volume?[.systemFreeSize] as? NSNumber)?.int64Value ?? 0)
+                guard (9...schemaVersion).contains(schema) else { return found }
+                let keys = try Int64.fetchAll(database, sql: "SELECT id FROM storeKey ORDER BY id")
+                found.keys = keys.map { StoreKey.ID(bits: UInt32(truncatingIfNeeded: $0)) }
+                found.isBeingSealed =
+                    try Bool.fetchOne(database, sql: "SELECT position IS NOT NULL FROM sealing") ?? false
+                return found
             }
-            return Inspection(
-                schema: schema, isOpen: isOpen, databaseBytes: size(path), walBytes: size(path + "-wal"),
-                freeBytes: (volume?[.systemFreeSize] as? NSNumber)?.int64Value ?? 0)
         } catch {
             let reason = (error as? DatabaseError)?.message ?? "no reason given"
             throw ChatError(.internalError, "\(path) can't be read: \(reason)", cause: error)

@@ -103,7 +103,12 @@ extension SQLiteReader {
     func deliveries(of conversation: Int64, limit: Int) throws -> [DeliveryRow] {
         try connection.all(
             .deliveries, limit: limit, bind: { $0.add(conversation) },
-            row: { DeliveryRow(number: $0.integer(), conversation: $0.integer(), body: RawJSON(known: $0.text())) })
+            row: {
+                let number = $0.integer()
+                return DeliveryRow(
+                    number: number, conversation: $0.integer(),
+                    body: RawJSON(known: try $0.text("body", of: .delivery(number))))
+            })
     }
 
     func deliveryCount() throws -> Int64 {
@@ -145,11 +150,14 @@ extension SQLiteWriter {
     }
 
     func insertDelivery(_ body: RawJSON, of conversation: Int64) throws {
+        // Before it is inserted: what it is sealed for has the number in it.
+        let number = try connection.first(.nextDelivery, bind: { _ in }, row: { $0.integer() }) ?? 1
         try connection.run(
             .insertDelivery,
             bind: {
+                $0.add(number)
                 $0.add(conversation)
-                $0.add(body.text)
+                $0.add(body.text, "body", of: .delivery(number))
             })
     }
 

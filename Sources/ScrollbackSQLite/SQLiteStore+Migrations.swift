@@ -4,7 +4,7 @@ import StoreFiles
 
 extension SQLiteStore {
     /// The newest schema this version knows.
-    static let schemaVersion = 8
+    static let schemaVersion = 9
 
     /// Brings a file up to date, one numbered migration after the other, each in a transaction of its own.
     ///
@@ -19,6 +19,7 @@ extension SQLiteStore {
         migrator.registerMigration("6", migrate: createPeople)
         migrator.registerMigration("7", migrate: createOperator)
         migrator.registerMigration("8", migrate: createPush)
+        migrator.registerMigration("9", migrate: createSealing)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(

@@ -199,7 +199,7 @@ extension SQLiteWriter {
                 $0.add(conversation)
                 $0.add(kind.rawValue)
                 $0.add(seq)
-                $0.add(body?.text)
+                $0.add(body?.text, "body", of: .push(conversation, kind, seq))
             })
     }
 
@@ -243,7 +243,8 @@ extension SQLiteWriter {
                 $0.add(retry.push.conversation)
                 $0.add(retry.push.kind.rawValue)
                 $0.add(retry.push.seq)
-                $0.add(retry.push.body?.text)
+                $0.add(
+                    retry.push.body?.text, "body", of: .pushRetry(retry.user, retry.device, retry.push.number))
                 $0.add(retry.attempts)
                 $0.add(retry.notBefore)
                 $0.add(retry.firstTriedAt)

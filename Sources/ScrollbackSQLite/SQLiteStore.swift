@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 package import ScrollbackEngine
 package import ScrollbackModel
-import StoreFiles
+package import StoreFiles
 import Synchronization
 
 /// A store in one SQLite file: what `write` returned from is on disk, and readers never wait for the writer.
@@ -21,6 +21,10 @@ package final class SQLiteStore: MessageStore {
         /// Many commits to the same conversations are written there once: over 1,000 conversations, 4,000 pages carried
         /// half as much again as SQLite's own 1,000; 20,000 a tenth more than that, with pauses half as long again.
         package var checkpointPages = 4_000
+        /// Seal every text that is written; without them nothing is sealed, and a sealed store does not open.
+        package var keys: StoreKeys?
+        /// Whether what is there is to be sealed with the newest of them too; without it a store that is looked at stays as it is.
+        package var adoptsKeys = true
 
         package init() {}
     }
@@ -30,6 +34,8 @@ package final class SQLiteStore: MessageStore {
     package let directory: URL
     package let generation: UInt64
     let pool: DatabasePool
+    /// Seals and opens texts, where there are keys.
+    let cipher: StoreCipher?
     private let lock: DirectoryLock
     private let state: Mutex<State>
     let connections = Mutex<[ObjectIdentifier: Connection]>([:])
@@ -43,9 +49,11 @@ package final class SQLiteStore: MessageStore {
 
     /// Opens the store in a directory, which is made if there is none.
     ///
-    /// - Throws: `internal-error` when another process has it open, or when a newer version wrote it.
+    /// - Throws: `internal-error` when another process has it open, or when a newer version wrote it; `invalid-parameter`
+    ///   when keys that it is sealed with are not among those given.
     package init(directory: URL, options: Options = Options()) throws {
         self.directory = directory
+        cipher = options.keys.map { StoreCipher($0) }
         do {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         } catch {
@@ -56,9 +64,13 @@ package final class SQLiteStore: MessageStore {
             let path = directory.appending(component: Self.fileName).path
             pool = try DatabasePool(path: path, configuration: Self.configuration(options))
             try Self.migrate(pool, at: path)
-            let start = try pool.writeWithoutTransaction { database in
+            let start = try pool.writeWithoutTransaction { [cipher] database in
                 // GRDB chooses NORMAL when it turns WAL on, which may lose the last commits with the power.
                 try database.execute(sql: "PRAGMA synchronous = FULL")
+                // Before the statements are kept: they go with what they are checked by.
+                let connection = Connection(database, cipher: cipher)
+                try Self.checkKeys(connection, options.keys)
+                if options.adoptsKeys { try Self.adopt(options.keys, connection) }
                 return try Self.start(database)
             }
             generation = start.generation
@@ -88,6 +100,8 @@ package final class SQLiteStore: MessageStore {
             let cache = options.cacheMebibytes * 1024 / (isReader ? 8 : 1)
             try database.execute(sql: "PRAGMA cache_size = -\(cache)")
             try database.execute(sql: "PRAGMA temp_store = MEMORY")
+            // What a sealed value is written over, and what is removed, is not left in the file's free places.
+            if !isReader, options.keys != nil { try database.execute(sql: "PRAGMA secure_delete = ON") }
             if !isReader { try database.execute(sql: "PRAGMA wal_autocheckpoint = \(options.checkpointPages)") }
         }
         return configuration
@@ -142,10 +156,10 @@ package final class SQLiteStore: MessageStore {
     }
 
     /// The prepared statements of one of the pool's connections.
-    private func connection(_ database: Database) -> Connection {
+    func connection(_ database: Database) -> Connection {
         connections.withLock { known in
             if let connection = known[ObjectIdentifier(database)] { return connection }
-            let connection = Connection(database)
+            let connection = Connection(database, cipher: cipher)
             known[ObjectIdentifier(database)] = connection
             return connection
         }

@@ -7,7 +7,7 @@ extension SQLiteWriter {
         try connection.run(
             .updateMessage,
             bind: {
-                $0.add(stateOf: message)
+                $0.add(stateOf: message, in: conversation)
                 $0.add(conversation)
                 $0.add(message.seq)
             })
@@ -69,7 +69,7 @@ extension SQLiteWriter {
         try connection.run(
             .insertAction,
             bind: {
-                $0.add(action)
+                $0.add(action, in: conversation)
                 $0.add(conversation)
             })
     }

@@ -64,7 +64,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
             .insertMessage,
             bind: {
                 $0.add(conversation)
-                $0.add(message)
+                $0.add(message, in: conversation)
             })
     }
 
@@ -145,7 +145,7 @@ final class SQLiteWriter: SQLiteReader, StoreWriter {
     }
 
     func put(settings: RawJSON) throws {
-        try connection.run(.putSettings, bind: { $0.add(settings.text) })
+        try connection.run(.putSettings, bind: { $0.add(settings.text, "value", of: .settings) })
     }
 
     func erase(_ conversation: Int64) throws {

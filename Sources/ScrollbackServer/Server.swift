@@ -21,6 +21,7 @@ package struct Server: Sendable {
     private let logger: Logger
     private let store: SQLiteStore
     private let search: SQLiteSearch
+    private let media: DiskMediaStore
     private let engine: Engine
     private let webhooks: HTTPWebhooks
     private let pushTransport: HTTPPushTransport
@@ -48,6 +49,7 @@ package struct Server: Sendable {
         self.metrics = metrics
         var storeOptions = SQLiteStore.Options()
         storeOptions.readers = options.readers
+        storeOptions.keys = options.storeKeys
         store = try SQLiteStore(directory: options.directory, options: storeOptions)
         search = try SQLiteSearch(store)
         webhooks = HTTPWebhooks()
@@ -56,8 +58,9 @@ package struct Server: Sendable {
         http2 = HTTP2PushTransport(agent: agent, authorities: options.pushAuthorities)
         diskThreads = NIOThreadPool(numberOfThreads: options.diskThreads)
         diskThreads.start()
+        media = try DiskMediaStore(in: options.directory, threads: diskThreads, keys: options.storeKeys)
         engine = try Engine(
-            store: store, index: search, media: try DiskMediaStore(in: options.directory, threads: diskThreads),
+            store: store, index: search, media: media,
             webhooks: webhooks, gateway: PushServices(over: pushTransport, http2: http2),
             pushPacing: PushPacing(first: options.pushRetrySeconds),
             erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
@@ -115,6 +118,7 @@ package struct Server: Sendable {
                 Telling(engine: engine),
                 Pushing(engine: engine),
                 ErasingUsers(engine: engine, logger: logger),
+                Sealing(store: store, media: media, threads: diskThreads, logger: logger),
                 application,
                 Drain(sockets: sockets, engine: engine, readiness: readiness),
             ],

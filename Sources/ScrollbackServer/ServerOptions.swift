@@ -1,5 +1,6 @@
 package import Foundation
 import ScrollbackModel
+package import StoreFiles
 
 /// How a server runs.
 package struct ServerOptions: Sendable {
@@ -19,6 +20,8 @@ package struct ServerOptions: Sendable {
     package var outboundBytes = 1 << 20
     /// Whether a small community to look at is made where there is none.
     package var makesDemo = false
+    /// Seal messages and files; without them nothing is sealed, and a sealed data directory is not served.
+    package var storeKeys: StoreKeys?
     /// Threads that read the store.
     package var readers = 4
     /// Threads that read and write files.

@@ -4,13 +4,18 @@ import GRDBSQLite
 /// Hands values to a statement, in the order of its parameters.
 package struct Parameters {
     private let statement: OpaquePointer
+    private let cipher: StoreCipher?
     private var index: CInt = 0
+    /// Why a value could not be sealed: the statement is not to be run.
+    private(set) var failure: (any Error)?
 
     /// SQLite makes its own copy.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-    package init(_ statement: OpaquePointer) {
+    /// - Parameter cipher: seals what is to be sealed.
+    package init(_ statement: OpaquePointer, cipher: StoreCipher? = nil) {
         self.statement = statement
+        self.cipher = cipher
     }
 
     package mutating func add(_ number: Int64) {
@@ -46,6 +51,27 @@ package struct Parameters {
         if let text { add(text) } else { addNull() }
     }
 
+    /// A text, sealed where the store seals.
+    package mutating func add(_ text: String?, _ column: String, of row: SealedRow) {
+        guard var text else { return addNull() }
+        guard let cipher, let key = cipher.newest else { return add(text) }
+        do {
+            let value = try text.withUTF8 {
+                try cipher.seal(UnsafeRawBufferPointer($0), with: key, for: column, of: row)
+            }
+            index += 1
+            value.withUnsafeBytes { bytes in
+                // As a text: the column is one. SQLite keeps a text's bytes as they are, whatever they are.
+                _ = sqlite3_bind_text(
+                    statement, index, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), CInt(bytes.count),
+                    Self.copied)
+            }
+        } catch {
+            failure = error
+            addNull()
+        }
+    }
+
     /// A date to its last bit.
     package mutating func add(_ date: Date?) {
         guard let date else { return addNull() }
@@ -58,6 +84,14 @@ package struct Parameters {
         index += 1
         withUnsafeBytes(of: uuid.uuid) {
             _ = sqlite3_bind_blob(statement, index, $0.baseAddress, CInt($0.count), Self.copied)
+        }
+    }
+
+    package mutating func add(_ part: SealedRow.Part) {
+        switch part {
+        case .number(let number): add(number)
+        case .text(let text): add(text)
+        case .bytes(let uuid): add(uuid)
         }
     }
 

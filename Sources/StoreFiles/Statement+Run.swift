@@ -8,21 +8,24 @@ extension Statement {
     /// For the few statements of a hot path this halves the work of GRDB's general arguments and rows.
     ///
     /// - Parameters:
+    ///   - cipher: seals and opens texts.
     ///   - row: answers whether to go on.
     ///   - failure: the error to throw, of SQLite's code and the system's.
     package func run(
-        bind: (inout Parameters) -> Void = { _ in }, row: (inout Columns) throws -> Bool = { _ in true },
+        cipher: StoreCipher? = nil, bind: (inout Parameters) -> Void = { _ in },
+        row: (inout Columns) throws -> Bool = { _ in true },
         failure: (_ code: CInt, _ systemError: CInt) -> any Error
     ) throws {
         let pointer = sqliteStatement
         defer { sqlite3_reset(pointer) }
-        var parameters = Parameters(pointer)
+        var parameters = Parameters(pointer, cipher: cipher)
         bind(&parameters)
+        if let failure = parameters.failure { throw failure }
         while true {
             errno = 0
             switch sqlite3_step(pointer) {
             case SQLITE_ROW:
-                var columns = Columns(pointer)
+                var columns = Columns(pointer, cipher: cipher)
                 guard try row(&columns) else { return }
             case SQLITE_DONE: return
             case let code: throw failure(code, errno)

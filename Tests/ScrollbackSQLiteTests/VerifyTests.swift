@@ -123,7 +123,8 @@ import Testing
             try database.execute(
                 sql: """
                     ALTER TABLE member DROP COLUMN level;
-                    DELETE FROM grdb_migrations WHERE identifier = '8';
+                    DROP TABLE sealing;
+                    DELETE FROM grdb_migrations WHERE identifier IN ('8', '9');
                     """)
         }
         try queue.close()

@@ -17,6 +17,8 @@ struct Restore: AsyncParsableCommand {
             Users that were erased after the backup are in it still. Name the list of them with --erasures: \
             erasures.jsonl in the data directory that was in use.
 
+            Of a backup whose files are sealed each is opened to see that it is what was backed up: that takes the keys.
+
             Beside `make run`:
               scrollback backup ./monday
               scrollback restore ./monday --data ./restored-data
@@ -36,6 +38,8 @@ struct Restore: AsyncParsableCommand {
             """)
     var erasures: String?
 
+    @OptionGroup var sealing: StoreKeyOptions
+
     @Flag(help: "Print a JSON object.")
     var json = false
 
@@ -45,7 +49,7 @@ struct Restore: AsyncParsableCommand {
             var progress: Progress?
             let (manifest, contents, erased) = try ScrollbackServer.Backup.restore(
                 URL(filePath: directory, directoryHint: .isDirectory), to: url,
-                erasures: erasures.map { URL(filePath: $0) }
+                erasures: erasures.map { URL(filePath: $0) }, keys: try sealing.keysFromEnvironment()
             ) { done, total in
                 if progress == nil { progress = Progress("restoring", total: Int(total)) }
                 progress?.show(Int(done))

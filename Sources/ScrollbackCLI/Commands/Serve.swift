@@ -35,6 +35,8 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The certificate's key in PEM.")
     var tlsKey: String?
 
+    @OptionGroup var sealing: StoreKeyOptions
+
     @Option(help: "Messages a second one user may send; 0 for no limit (default: 20).")
     var sendRate: Double?
 
@@ -78,6 +80,7 @@ struct Serve: AsyncParsableCommand {
             options.announcesUploads =
                 announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
 
+            options.storeKeys = try sealing.keys { settings.string(forKey: ConfigKey($0)) }
             options.pushAuthorities = settings.string(forKey: "push.authorities")
             options.pushRetrySeconds = settings.double(forKey: "push.retry.seconds") ?? options.pushRetrySeconds
             guard options.pushRetrySeconds > 0 else {

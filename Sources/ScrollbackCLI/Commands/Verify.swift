@@ -11,7 +11,8 @@ struct Verify: AsyncParsableCommand {
         discussion: """
             Of a data directory: places dense, running numbers and times rising, counts equal to a recount, indexes whole. \
             The server must not be running on it. Of a client's store: rows, gaps and voids account for every place of \
-            every conversation. Of a backup: its files are those that were written, and its store is whole; it stays as it is. \
+            every conversation. Of what is sealed: that it opens, each value in its place. Of a backup: its files are those \
+            that were written, and its store is whole; it stays as it is. \
             Of one that an older version wrote, only the files: restore it, and verify that.
 
             Beside `make run`: scrollback backup ./monday && scrollback verify ./monday
@@ -19,6 +20,8 @@ struct Verify: AsyncParsableCommand {
 
     @Argument(help: "The data directory, the backup, or the client's store.")
     var directory = "./scrollback-data"
+
+    @OptionGroup var sealing: StoreKeyOptions
 
     @Flag(help: "One JSON object a line: each violation, then a summary.")
     var json = false
@@ -45,7 +48,10 @@ struct Verify: AsyncParsableCommand {
     }
 
     private func verifyServer(_ url: URL) throws -> [String] {
-        let store = try SQLiteStore(directory: url)
+        var options = SQLiteStore.Options()
+        options.keys = try sealing.keysFromEnvironment()
+        options.adoptsKeys = false
+        let store = try SQLiteStore(directory: url, options: options)
         defer { try? store.close() }
         return try checking { progress in
             try store.verify(blobSize: { MediaDirectory(in: url).size(of: $0) }, progress: progress)
@@ -53,9 +59,10 @@ struct Verify: AsyncParsableCommand {
     }
 
     private func verifyBackup(_ url: URL) throws -> (violations: [String], olderSchema: Int?) {
+        let keys = try sealing.keysFromEnvironment()
         var reading: Progress?
         do {
-            _ = try ScrollbackServer.Backup.check(url) { done, total in
+            _ = try ScrollbackServer.Backup.check(url, keys: keys) { done, total in
                 if reading == nil { reading = Progress("reading", total: Int(total)) }
                 reading?.show(Int(done))
             }
@@ -66,7 +73,7 @@ struct Verify: AsyncParsableCommand {
         var olderSchema: Int?
         let violations = try checking { progress in
             let found = try SQLiteStore.verify(
-                file: url.appending(component: SQLiteStore.fileName),
+                file: url.appending(component: SQLiteStore.fileName), keys: keys,
                 blobSize: { MediaDirectory(in: url).size(of: $0) }, progress: progress)
             olderSchema = found.olderSchema
             return found.findings

@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackModel
 import ScrollbackServer
 import ScrollbackSQLite
+import StoreFiles
 
 /// What a data directory is like, seen from outside: a server may run on it.
 struct DirectoryChecks {
@@ -80,7 +81,7 @@ struct DirectoryChecks {
                     fix: "see what scrollback verify says while the server is stopped, and restore a backup")
             ]
         }
-        return [schema(inspection), use(inspection), space(inspection), commits(inspection)]
+        return [schema(inspection), seals(inspection), use(inspection), space(inspection), commits(inspection)]
     }
 
     private func schema(_ store: SQLiteStore.Inspection) -> Finding {
@@ -94,6 +95,18 @@ struct DirectoryChecks {
             : .warning(
                 "schema", "the store has schema \(store.schema), and this program knows \(store.knownSchema)",
                 fix: "take a backup; the store is brought up to date when this version serves it")
+    }
+
+    private func seals(_ store: SQLiteStore.Inspection) -> Finding {
+        let keys = store.keys.map(\.description).joined(separator: ", ")
+        guard !store.isBeingSealed else {
+            return .warning(
+                "seals", "not everything has the newest key's seal yet; keys in use: \(keys.isEmpty ? "none" : keys)",
+                fix: "let the server run until its log says that the store is sealed, and keep these keys until then")
+        }
+        return .ok(
+            "seals",
+            keys.isEmpty ? "messages and files are not sealed" : "messages and files are sealed with the key \(keys)")
     }
 
     private func use(_ store: SQLiteStore.Inspection) -> Finding {

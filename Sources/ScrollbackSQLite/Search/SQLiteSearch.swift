@@ -7,7 +7,7 @@ package import ScrollbackWords
 import StoreFiles
 import Synchronization
 
-/// The words of a store's messages, in `search.sqlite` beside it.
+/// The words of a store's messages, in `search.sqlite` beside it; in memory alone where the store seals its texts.
 ///
 /// How far each conversation is indexed, by its newest message and its newest change, is kept in the index's own
 /// transactions. So a crash at any moment, or a file that was dropped, means to go on from there: what the index has not, it
@@ -62,7 +62,9 @@ package final class SQLiteSearch: MessageIndex {
         self.store = store
         (commits, commit) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         do {
-            index = try SearchIndex(directory: store.directory)
+            let isSealed = store.cipher != nil
+            if isSealed { try SearchIndex.erase(in: store.directory) }
+            index = try SearchIndex(directory: isSealed ? nil : store.directory)
         } catch {
             throw ChatError(
                 .internalError, "the search index in \(store.directory.path) can't be opened", cause: error)

@@ -8,12 +8,15 @@ import StoreFiles
 /// `@unchecked Sendable`: it is used only while GRDB lends out its database, which it does to one thread at a time.
 final class Connection: @unchecked Sendable {
     let database: Database
+    /// Seals and opens texts, where the store has keys.
+    let cipher: StoreCipher?
     private var statements: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
     /// Set when SQLite gave a transaction up by itself: whatever came after would be outside of it.
     private var loss: DatabaseError?
 
-    init(_ database: Database) {
+    init(_ database: Database, cipher: StoreCipher? = nil) {
         self.database = database
+        self.cipher = cipher
     }
 
     /// Runs a statement, handing over each row.
@@ -36,7 +39,7 @@ final class Connection: @unchecked Sendable {
         _ statement: Statement, bind: (inout Parameters) -> Void = { _ in }, row: (inout Columns) throws -> Bool
     ) throws {
         if let loss { throw loss }
-        try statement.run(bind: bind, row: row) { code, systemError in
+        try statement.run(cipher: cipher, bind: bind, row: row) { code, systemError in
             failure(code, systemError: systemError, statement)
         }
     }

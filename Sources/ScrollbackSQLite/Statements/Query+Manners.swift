@@ -19,7 +19,9 @@ extension Query {
             "SELECT conversation FROM delivery WHERE conversation > ? ORDER BY conversation LIMIT 1"
         case .deliveries: "SELECT number, conversation, body FROM delivery WHERE conversation = ? ORDER BY number"
         case .deliveryCount: "SELECT count(*) FROM delivery WHERE number > 0"
-        case .insertDelivery: "INSERT INTO delivery (conversation, body) VALUES (?, ?)"
+        // As AUTOINCREMENT itself would number it.
+        case .nextDelivery: "SELECT seq + 1 FROM sqlite_sequence WHERE name = 'delivery'"
+        case .insertDelivery: "INSERT INTO delivery (number, conversation, body) VALUES (?, ?, ?)"
         case .dropDeliveriesOf: "DELETE FROM delivery WHERE conversation = ? AND number <= ?"
         case .dropDeliveries: "DELETE FROM delivery"
         default: preconditionFailure("\(self) is not about manners")

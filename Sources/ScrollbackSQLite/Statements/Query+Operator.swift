@@ -93,7 +93,7 @@ extension Query {
     static let userColumns = "id, name, avatar, metadata, rev, revokedAt, state, isBanned"
     private static let banColumns = "conversation, user, until, by, reason, at"
     private static let reportColumns = """
-        conversation, message, seq, sender, type, content, timetoken, reporter, reason, text, at, isOpen, note, closedBy, \
+        conversation, message, seq, sender, type, timetoken, reporter, content, reason, text, at, isOpen, note, closedBy, \
         closedAt
         """
     private static let erasureColumns = """

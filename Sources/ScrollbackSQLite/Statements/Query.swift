@@ -6,7 +6,7 @@ enum Query: Int, CaseIterable {
     case spans, bits, voids, mentions
     case messageAt, messageByID, messageAtOrBelow, placeAtOrBelow, messagesNewestFirst, messagesOldestFirst
     case retired, changes, changeByOperation
-    case actions, actionsAt, actionByValue, actionByTime, lastAction
+    case actions, actionsAt, actionsOfSender, actionByTime, lastAction
     case user, conversations, serverSettings
     case insertConversation, updateConversation, putMember, putUser, insertMessage, putSpan, putBits, dropBits
     case putVoid, dropVoid, insertMention, dropMention, putMoved, updateMessage, insertRetired, dropRetired
@@ -18,7 +18,7 @@ enum Query: Int, CaseIterable {
     case upload, openUploads, uploadsTouched
     case putMedia, removeMedia, insertUse, removeUse, putUpload, removeUpload
     case block, blocks, blockers, insertBlock, dropBlock, mute, putMute, dropMute, eraseMutes
-    case deliveryConversation, deliveries, deliveryCount, insertDelivery, dropDeliveriesOf, dropDeliveries
+    case deliveryConversation, deliveries, deliveryCount, nextDelivery, insertDelivery, dropDeliveriesOf, dropDeliveries
     case receipt, positions, putReceipt, eraseReceipts
     case invitation, invitationsTo, invitationsOf, putInvitation, dropInvitation, invitationsEnded, eraseInvitations
     case invitationsBy, lastSeen, putLastSeen
@@ -108,10 +108,10 @@ enum Query: Int, CaseIterable {
             SELECT \(Self.actionColumns) FROM action WHERE conversation = ? AND seq = ? AND timetoken > ?
             ORDER BY timetoken
             """
-        case .actionByValue:
+        case .actionsOfSender:
             """
             SELECT \(Self.actionColumns) FROM action
-            WHERE conversation = ? AND seq = ? AND sender = ? AND type = ? AND value = ?
+            WHERE conversation = ? AND seq = ? AND sender = ? AND type = ?
             """
         case .actionByTime: "SELECT \(Self.actionColumns) FROM action WHERE conversation = ? AND timetoken = ?"
         case .lastAction: "SELECT timetoken FROM action WHERE conversation = ? ORDER BY timetoken DESC LIMIT 1"
@@ -135,8 +135,8 @@ enum Query: Int, CaseIterable {
             WHERE conversation = ?
             """
         case .block, .blocks, .blockers, .insertBlock, .dropBlock, .mute, .putMute, .dropMute, .eraseMutes: manners
-        case .deliveryConversation, .deliveries, .deliveryCount, .insertDelivery, .dropDeliveriesOf,
-            .dropDeliveries:
+        case .deliveryConversation, .deliveries, .deliveryCount, .nextDelivery, .insertDelivery,
+            .dropDeliveriesOf, .dropDeliveries:
             manners
         default: people ?? recents ?? mediaSQL ?? operatorSQL ?? pushSQL ?? change
         }

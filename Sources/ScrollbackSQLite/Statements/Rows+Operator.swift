@@ -8,12 +8,12 @@ import StoreFiles
 extension Columns {
     private mutating func date() -> Date { optionalDate() ?? Date(timeIntervalSinceReferenceDate: 0) }
 
-    mutating func ban() -> BanRow {
+    mutating func ban() throws -> BanRow {
         let conversation = integer()
         let user = UserID(known: text())
         let until = date()
         let by = UserID(known: text())
-        let reason = optionalText()
+        let reason = try optionalText("reason", of: .ban(conversation, user))
         return BanRow(
             conversation: conversation,
             ban: Ban(
@@ -28,18 +28,19 @@ extension Columns {
         let seq = integer()
         let sender = UserID(known: text())
         let type = MessageType(rawValue: text())
-        let content = optionalText().map { RawJSON(known: $0) }
-        let message = MessageRow(
-            seq: seq, n: 0, timetoken: Timetoken(rawValue: bits()), id: MessageID(id), sender: sender, type: type,
-            content: content, attributes: .init(), digest: 0)
+        let timetoken = Timetoken(rawValue: bits())
         let reporter = UserID(known: text())
+        let sealed = SealedRow.report(MessageID(id), conversation, reporter)
+        let message = MessageRow(
+            seq: seq, n: 0, timetoken: timetoken, id: MessageID(id), sender: sender, type: type,
+            content: try json("content", of: sealed), attributes: .init(), digest: 0)
         let reason = ReportReason(rawValue: text())
-        let words = optionalText()
+        let words = try optionalText("text", of: sealed)
         var row = ReportRow(
             conversation: conversation, message: message, reporter: reporter, reason: reason, text: words, at: date())
         row.number = number
         row.isOpen = flag()
-        row.note = optionalText()
+        row.note = try optionalText("note", of: sealed)
         row.closedBy = optionalText().map { UserID(known: $0) }
         row.closedAt = optionalDate()
         return row
@@ -75,25 +76,26 @@ extension Parameters {
         add(row.ban.id.text)
         add(row.ban.until ?? Date(timeIntervalSinceReferenceDate: .infinity))
         add(row.ban.by.text)
-        add(row.ban.reason)
+        add(row.ban.reason, "reason", of: .ban(row.conversation, row.ban.id))
         add(row.ban.at)
     }
 
     /// Everything but the number.
     mutating func add(_ row: ReportRow) {
+        let sealed = SealedRow.report(row.message, row.conversation, row.reporter)
         add(row.conversation)
         add(row.message.uuid)
         add(row.seq)
         add(row.sender.text)
         add(row.type.rawValue)
-        add(row.content?.text)
         add(bits: row.timetoken.rawValue)
         add(row.reporter.text)
+        add(row.content?.text, "content", of: sealed)
         add(row.reason.rawValue)
-        add(row.text)
+        add(row.text, "text", of: sealed)
         add(row.at)
         add(row.isOpen)
-        add(row.note)
+        add(row.note, "note", of: sealed)
         add(row.closedBy?.text)
         add(row.closedAt)
     }

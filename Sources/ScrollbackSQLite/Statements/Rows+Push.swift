@@ -25,19 +25,22 @@ extension Columns {
         var device = PushDevice(
             id: id, service: service, token: text(), topic: optionalText(), language: optionalText(),
             isDevelopment: flag())
-        let (p256dh, auth) = (optionalText(), optionalText())
+        let sealed = SealedRow.pushDevice(user, id)
+        let (p256dh, auth) = (try optionalText("p256dh", of: sealed), try optionalText("auth", of: sealed))
         if let p256dh, let auth { device.keys = WebPushKeys(p256dh: p256dh, auth: auth) }
         let registeredAt = optionalDate() ?? .distantPast
         return PushDeviceRow(user: user, device: device, registeredAt: registeredAt)
     }
 
-    mutating func push() throws -> PushRow {
+    /// - Parameter row: which holds the push, where that is not a row of its own.
+    mutating func push(in row: ((_ number: Int64) -> SealedRow)? = nil) throws -> PushRow {
         let number = integer()
         let conversation = integer()
         guard let kind = PushRow.Kind(rawValue: integer()) else { throw Self.unreadable("kind") }
+        let seq = integer()
         return PushRow(
-            number: number, conversation: conversation, kind: kind, seq: integer(),
-            body: optionalText().map { RawJSON(known: $0) })
+            number: number, conversation: conversation, kind: kind, seq: seq,
+            body: try json("body", of: row?(number) ?? .push(conversation, kind, seq)))
     }
 
     mutating func pushRetry() throws -> PushRetryRow {
@@ -45,7 +48,8 @@ extension Columns {
         let user = UserID(known: text())
         let device = Identifier(known: text())
         return PushRetryRow(
-            number: number, user: user, device: device, push: try push(), attempts: integer(),
+            number: number, user: user, device: device, push: try push { .pushRetry(user, device, $0) },
+            attempts: integer(),
             notBefore: optionalDate() ?? .distantPast, firstTriedAt: optionalDate() ?? .distantPast)
     }
 }
@@ -72,8 +76,8 @@ extension Parameters {
         add(row.device.topic)
         add(row.device.language)
         add(row.device.isDevelopment)
-        add(row.device.keys?.p256dh)
-        add(row.device.keys?.auth)
+        add(row.device.keys?.p256dh, "p256dh", of: .pushDevice(row.user, row.device.id))
+        add(row.device.keys?.auth, "auth", of: .pushDevice(row.user, row.device.id))
         add(row.registeredAt)
     }
 }

@@ -10,9 +10,10 @@ extension Columns {
     mutating func conversation() throws -> ConversationRow {
         let number = integer()
         let id = try conversationID()
-        let name = optionalText()
-        let avatar = optionalText()
-        let metadata = json()
+        let sealed = SealedRow.conversation(id)
+        let name = try optionalText("name", of: sealed)
+        let avatar = try optionalText("avatar", of: sealed)
+        let metadata = try json("metadata", of: sealed)
         let visibility: HistoryVisibility = try choice("visibility")
         let isPrivate = flag()
         let isDeleted = flag()
@@ -142,10 +143,12 @@ extension Columns {
             operation: optionalUUID().map { MessageID($0) }, digest: integer(), answer: integer())
     }
 
-    mutating func action() -> ActionRow {
-        ActionRow(
-            seq: integer(), timetoken: Timetoken(rawValue: bits()), sender: UserID(known: text()), type: text(),
-            value: text())
+    mutating func action(in conversation: Int64) throws -> ActionRow {
+        let seq = integer()
+        let timetoken = Timetoken(rawValue: bits())
+        return ActionRow(
+            seq: seq, timetoken: timetoken, sender: UserID(known: text()), type: text(),
+            value: try text("value", of: .action(conversation, seq, timetoken)))
     }
 
     mutating func key() throws -> KeyRow {
@@ -155,8 +158,9 @@ extension Columns {
             timetoken: Timetoken(rawValue: bits()))
     }
 
-    mutating func message() throws -> MessageRow {
+    mutating func message(in conversation: Int64) throws -> MessageRow {
         let seq = integer()
+        let sealed = SealedRow.message(conversation, seq)
         let n = integer()
         let timetoken = Timetoken(rawValue: bits())
         guard let id = optionalUUID() else { throw Self.unreadable("id") }
@@ -168,30 +172,36 @@ extension Columns {
         let editedAt = optionalDate()
         var attributes = MessageAttributes(customType: optionalText())
         attributes.setFlags(bits: flags)
-        attributes.mentions = try optionalText().map { try Mentions(stored: $0) }
+        attributes.mentions = try optionalText("mentions", of: sealed).map { try Mentions(stored: $0) }
         attributes.replyTo = optionalUUID().map { MessageID($0) }
         let thread = optionalUUID().map { MessageID($0) }
         let replyCount = optionalInteger()
         let lastReply = Timetoken(rawValue: bits())
-        let actions = try optionalText().map { try [ActionSummary](stored: $0) }
-        attributes.metadata = json()
-        attributes.extra = json()
-        attributes.push = json()
+        let actions = try optionalText("actions", of: sealed).map { try [ActionSummary](stored: $0) }
+        attributes.metadata = try json("metadata", of: sealed)
+        attributes.extra = try json("extra", of: sealed)
+        attributes.push = try json("push", of: sealed)
         return MessageRow(
-            seq: seq, n: n, timetoken: timetoken, id: MessageID(id), sender: sender, type: type, content: json(),
-            attributes: attributes, rev: rev, editedAt: editedAt, digest: digest, thread: thread,
+            seq: seq, n: n, timetoken: timetoken, id: MessageID(id), sender: sender, type: type,
+            content: try json("content", of: sealed), attributes: attributes, rev: rev, editedAt: editedAt,
+            digest: digest, thread: thread,
             replies: replyCount.map { ReplySummary(count: $0, lastReplyAt: lastReply) }, actions: actions ?? [])
     }
 
-    mutating func user() -> UserRow {
+    mutating func user() throws -> UserRow {
+        let id = UserID(known: text())
+        let sealed = SealedRow.user(id)
         let profile = UserProfile(
-            id: UserID(known: text()), name: optionalText(), avatar: optionalText(), metadata: json())
+            id: id, name: try optionalText("name", of: sealed), avatar: try optionalText("avatar", of: sealed),
+            metadata: try json("metadata", of: sealed))
         return UserRow(
             profile: profile, rev: integer(), revokedAt: optionalDate(),
             state: UserState(rawValue: integer()) ?? .deactivated, isBanned: flag())
     }
 
-    private mutating func json() -> RawJSON? { optionalText().map { RawJSON(known: $0) } }
+    mutating func json(_ column: String, of row: SealedRow) throws -> RawJSON? {
+        try optionalText(column, of: row).map { RawJSON(known: $0) }
+    }
 
     private mutating func choice<Value: RawRepresentable>(_ column: String) throws -> Value
     where Value.RawValue == String {
@@ -214,9 +224,10 @@ extension Parameters {
 
     /// Everything but the number and the name.
     mutating func add(settingsOf row: ConversationRow) {
-        add(row.name)
-        add(row.avatar)
-        add(row.metadata?.text)
+        let sealed = SealedRow.conversation(row.id)
+        add(row.name, "name", of: sealed)
+        add(row.avatar, "avatar", of: sealed)
+        add(row.metadata?.text, "metadata", of: sealed)
         add(row.visibility.rawValue)
         add(row.isPrivate)
         add(row.isDeleted)
@@ -299,15 +310,15 @@ extension Parameters {
         add(bits: row.timetoken.rawValue)
     }
 
-    mutating func add(_ row: ActionRow) {
+    mutating func add(_ row: ActionRow, in conversation: Int64) {
         add(row.seq)
         add(bits: row.timetoken.rawValue)
         add(row.sender.text)
         add(row.type)
-        add(row.value)
+        add(row.value, "value", of: .action(conversation, row.seq, row.timetoken))
     }
 
-    mutating func add(_ row: MessageRow) {
+    mutating func add(_ row: MessageRow, in conversation: Int64) {
         add(row.seq)
         add(row.n)
         add(bits: row.timetoken.rawValue)
@@ -315,32 +326,34 @@ extension Parameters {
         add(row.sender.text)
         add(row.type.rawValue)
         add(row.digest)
-        add(stateOf: row)
+        add(stateOf: row, in: conversation)
     }
 
     /// What a change may alter.
-    mutating func add(stateOf row: MessageRow) {
+    mutating func add(stateOf row: MessageRow, in conversation: Int64) {
+        let sealed = SealedRow.message(conversation, row.seq)
         add(row.attributes.flagBits)
         add(row.rev)
         add(row.editedAt)
         add(row.attributes.customType)
-        add(row.attributes.mentions?.stored)
+        add(row.attributes.mentions?.stored, "mentions", of: sealed)
         add(row.attributes.replyTo?.uuid)
         add(row.thread?.uuid)
         add(row.replies?.count)
         add(row.replies.map { Int64(bitPattern: $0.lastReplyAt.rawValue) })
-        add(row.actions.isEmpty ? nil : row.actions.stored)
-        add(row.attributes.metadata?.text)
-        add(row.attributes.extra?.text)
-        add(row.attributes.push?.text)
-        add(row.content?.text)
+        add(row.actions.isEmpty ? nil : row.actions.stored, "actions", of: sealed)
+        add(row.attributes.metadata?.text, "metadata", of: sealed)
+        add(row.attributes.extra?.text, "extra", of: sealed)
+        add(row.attributes.push?.text, "push", of: sealed)
+        add(row.content?.text, "content", of: sealed)
     }
 
     mutating func add(_ row: UserRow) {
+        let sealed = SealedRow.user(row.profile.id)
         add(row.profile.id.text)
-        add(row.profile.name)
-        add(row.profile.avatar)
-        add(row.profile.metadata?.text)
+        add(row.profile.name, "name", of: sealed)
+        add(row.profile.avatar, "avatar", of: sealed)
+        add(row.profile.metadata?.text, "metadata", of: sealed)
         add(row.rev)
         add(row.revokedAt)
         add(row.state.rawValue)

@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 import ScrollbackEngine
 import ScrollbackModel
-import StoreFiles
+package import StoreFiles
 
 /// How far a check of a store has come.
 package struct VerifyProgress: Hashable, Sendable {
@@ -26,17 +26,20 @@ extension SQLiteStore {
 
     /// Checks a file that nobody writes to, such as a backup's, and leaves it as it is.
     ///
+    /// - Parameter keys: of a store that is sealed.
     /// - Returns: what is wrong, and the schema of a file that an older version wrote: of that only the pages are checked.
     package static func verify(
-        file: URL, blobSize: BlobSize? = nil, progress: (VerifyProgress) -> Void
+        file: URL, keys: StoreKeys? = nil, blobSize: BlobSize? = nil, progress: (VerifyProgress) -> Void
     ) throws -> (findings: [String], olderSchema: Int?) {
         var configuration = Configuration()
         configuration.readonly = true
         do {
             return try DatabaseQueue(path: file.path, configuration: configuration).read { database in
                 let schema = try schema(of: database)
-                guard schema >= schemaVersion else { return (try Connection(database).damage(), schema) }
-                return (try findings(Connection(database), blobSize, progress), nil)
+                let connection = Connection(database, cipher: keys.map { StoreCipher($0) })
+                guard schema >= schemaVersion else { return (try connection.damage(), schema) }
+                try checkKeys(connection, keys)
+                return (try findings(connection, blobSize, progress), nil)
             }
         } catch let error as DatabaseError {
             throw error.chatError("\(file.path) can't be read: \(error.message ?? "no reason given")")
@@ -51,6 +54,7 @@ extension SQLiteStore {
             verification.blobSize = blobSize
             do {
                 try verification.checkFile()
+                try verification.checkSeals()
                 try verification.checkConversations()
                 try verification.checkBans()
                 try verification.checkMedia()
@@ -58,6 +62,9 @@ extension SQLiteStore {
                 // Enough was found.
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
                 verification.foundDamage(error)
+            } catch let error as ChatError where error.code == .internalError {
+                // What can't be read, because its seal does not open: the rest leans on it.
+                try? verification.found("what comes after can't be checked: \(error.message)")
             }
             return verification.findings
         }
@@ -136,6 +143,22 @@ struct Verification {
 
     mutating func checkFile() throws {
         for damage in try connection.damage() { try found(damage) }
+    }
+
+    /// Opens everything that is sealed: a value that was altered or is another row's does not.
+    mutating func checkSeals() throws {
+        guard connection.cipher != nil else { return }
+        for table in SealedTable.all {
+            var last: [SealedRow.Part]?
+            repeat {
+                var unopened: [String] = []
+                let rows = try table.rows(after: last, limit: 500, connection) { error in
+                    unopened.append((error as? ChatError)?.message ?? "\(error)")
+                }
+                for finding in unopened { try found(finding) }
+                last = rows.count == 500 ? rows.last?.key : nil
+            } while last != nil
+        }
     }
 
     mutating func checkConversations() throws {

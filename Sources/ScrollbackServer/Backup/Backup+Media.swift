@@ -2,6 +2,7 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
+import StoreFiles
 
 /// The bytes of files in backups: under the same names, which are their hashes.
 extension Backup {
@@ -19,7 +20,9 @@ extension Backup {
         guard let first = source.list(after: nil, limit: 1).first else { return target }
         try target.make(hasUploads: false)
         let hold: MediaDirectory
-        if link(source.path(of: first), target.path(of: first)) != 0, errno == EXDEV {
+        let isSealed = source.isSealed(first) ?? false
+        let (here, there) = (source.path(of: first, isSealed: isSealed), target.path(of: first, isSealed: isSealed))
+        if link(here, there) != 0, errno == EXDEV {
             let folder = source.root.appending(component: held + UUID().uuidString)
             guard mkdir(folder.path, 0o700) == 0 else { throw DurableFile.failure("\(folder.path) can't be made") }
             hold = MediaDirectory(in: folder)
@@ -31,7 +34,12 @@ extension Backup {
         while case let blobs = source.list(after: after, limit: 1000), let last = blobs.last {
             after = last
             // Where a file system has no second names, what goes meanwhile is missing.
-            for blob in blobs { link(source.path(of: blob), hold.path(of: blob)) }
+            for blob in blobs {
+                // In either form: it may be changing from one to the other.
+                for isSealed in [true, false] {
+                    link(source.path(of: blob, isSealed: isSealed), hold.path(of: blob, isSealed: isSealed))
+                }
+            }
         }
         return hold
     }
@@ -59,43 +67,68 @@ extension Backup {
         }
         try target.make(hasUploads: false)
         let known = Set(wanted)
-        for blob in target.list(after: nil, limit: .max) where !known.contains(blob) { unlink(target.path(of: blob)) }
+        for blob in target.list(after: nil, limit: .max) where !known.contains(blob) {
+            for isSealed in [true, false] { unlink(target.path(of: blob, isSealed: isSealed)) }
+        }
         for blob in wanted where target.size(of: blob) == nil {
             // What came after they were held is there still: it is younger than a day.
-            guard let place = [hold, source].first(where: { $0.size(of: blob) != nil }) else { continue }
-            if link(place.path(of: blob), target.path(of: blob)) == 0 { continue }
-            _ = try DurableFile.copy(place.url(of: blob), to: target.url(of: blob))
+            guard let place = [hold, source].first(where: { $0.size(of: blob) != nil }),
+                let isSealed = place.isSealed(blob)
+            else { continue }
+            let (here, there) = (place.url(of: blob, isSealed: isSealed), target.url(of: blob, isSealed: isSealed))
+            if link(here.path, there.path) == 0 { continue }
+            _ = try DurableFile.copy(here, to: there)
         }
         try syncFolders(of: target)
     }
 
     /// Copies a backup's bytes into a data directory, checking each against its name.
     static func restoreMedia(
-        from directory: URL, to data: URL
+        from directory: URL, to data: URL, keys: StoreKeys?
     ) throws(ChatError) {
         let (source, target) = (MediaDirectory(in: directory), MediaDirectory(in: data))
         guard FileManager.default.fileExists(atPath: source.blobs.path) else { return }
         try target.make()
         for blob in source.list(after: nil, limit: .max) {
+            let isSealed = source.isSealed(blob) ?? false
+            let (here, there) = (source.url(of: blob, isSealed: isSealed), target.url(of: blob, isSealed: isSealed))
             // A backup's bytes may be what lies there, under a second name: they are not written over.
-            unlink(target.path(of: blob))
-            let copied = try DurableFile.copy(source.url(of: blob), to: target.url(of: blob))
-            try check(copied, blob, source.url(of: blob))
+            unlink(there.path)
+            let copied = try DurableFile.copy(here, to: there)
+            guard isSealed else {
+                try check(copied.sha256, blob, here)
+                continue
+            }
+            try checkSealed(blob, in: target, keys, here)
         }
         try syncFolders(of: target)
     }
 
     /// Checks a backup's bytes against their names.
-    static func checkMedia(_ directory: URL) throws(ChatError) {
+    static func checkMedia(_ directory: URL, keys: StoreKeys?) throws(ChatError) {
         let media = MediaDirectory(in: directory)
         for blob in media.list(after: nil, limit: .max) {
-            let found = try DurableFile.read(media.url(of: blob))
-            try check(found, blob, media.url(of: blob))
+            guard media.isSealed(blob) == true else {
+                try check(try DurableFile.read(media.url(of: blob)).sha256, blob, media.url(of: blob))
+                continue
+            }
+            try checkSealed(blob, in: media, keys, media.url(of: blob, isSealed: true))
         }
     }
 
-    private static func check(_ found: BackupManifest.File, _ blob: BlobID, _ file: URL) throws(ChatError) {
-        guard found.sha256 == blob.description else {
+    /// - Parameter file: as errors name it.
+    private static func checkSealed(
+        _ blob: BlobID, in media: MediaDirectory, _ keys: StoreKeys?, _ file: URL
+    ) throws(ChatError) {
+        let reader = try BlobReader(blob, in: media, keys: keys)
+        defer { reader.close() }
+        var hasher = BlobHasher()
+        try reader.readAll { (bytes) throws(ChatError) in hasher.update(bytes) }
+        try check(hasher.finish().description, blob, file)
+    }
+
+    private static func check(_ hash: String, _ blob: BlobID, _ file: URL) throws(ChatError) {
+        guard hash == blob.description else {
             throw .invalidParameter("directory", "can't be restored: \(file.path) was changed since it was backed up")
         }
     }

@@ -2,7 +2,7 @@ package import Foundation
 import ScrollbackEngine
 package import ScrollbackModel
 package import ScrollbackSQLite
-import StoreFiles
+package import StoreFiles
 
 extension Backup {
     /// Ends the names of files that are not in place yet.
@@ -15,11 +15,13 @@ extension Backup {
     ///
     /// - Parameter erasures: an `erasures.jsonl`, of the directory that is replaced or of a later backup: whom it names is
     ///   erased again when the server starts, as are those whom one in the data directory names, or in the backup itself.
+    /// - Parameter keys: of files that are sealed, which are opened to see that they are what was backed up.
     /// - Returns: what is in the backup, and how many are known to have been erased; nothing where no list told.
     /// - Throws: `invalid-parameter` where either directory is not what it must be, or a file is not what was backed up;
     ///   `conflict` where a server runs.
     package static func restore(
-        _ directory: URL, to data: URL, erasures: URL? = nil, progress: Progress = { _, _ in }
+        _ directory: URL, to data: URL, erasures: URL? = nil, keys: StoreKeys? = nil,
+        progress: Progress = { _, _ in }
     ) throws(ChatError) -> (manifest: BackupManifest, contents: StoreContents, erasures: Int?) {
         let manifest = try BackupManifest.read(in: directory)
         let known = try erasures.map { (file) throws(ChatError) in try FileErasureRegister.read(file) }
@@ -30,7 +32,7 @@ extension Backup {
         do {
             try checkHasNoStore(data)
             let count = try keepErasures(known, from: directory, manifest, in: data)
-            let contents = try fill(data, from: directory, manifest, progress)
+            let contents = try fill(data, from: directory, manifest, keys, progress)
             return (manifest, contents, count)
         } catch {
             for name in names + [FileErasureRegister.fileName] {
@@ -107,7 +109,7 @@ extension Backup {
     }
 
     private static func fill(
-        _ data: URL, from directory: URL, _ manifest: BackupManifest, _ progress: Progress
+        _ data: URL, from directory: URL, _ manifest: BackupManifest, _ keys: StoreKeys?, _ progress: Progress
     ) throws(ChatError) -> StoreContents {
         var done: Int64 = 0
         let store = data.appending(component: SQLiteStore.fileName + unfinished)
@@ -124,7 +126,7 @@ extension Backup {
             }
             try check(copied, expected, file)
         }
-        try restoreMedia(from: directory, to: data)
+        try restoreMedia(from: directory, to: data, keys: keys)
         let contents = try SQLiteStore.renewGeneration(of: store)
         try DurableFile.sync(store)
         let erasures = data.appending(component: FileErasureRegister.fileName)
@@ -142,7 +144,7 @@ extension Backup {
 
     /// Checks that a backup's files are what was written.
     package static func check(
-        _ directory: URL, progress: Progress = { _, _ in }
+        _ directory: URL, keys: StoreKeys? = nil, progress: Progress = { _, _ in }
     ) throws(ChatError) -> BackupManifest {
         let manifest = try BackupManifest.read(in: directory)
         var done: Int64 = 0
@@ -154,7 +156,7 @@ extension Backup {
             }
             try check(found, expected, file)
         }
-        try checkMedia(directory)
+        try checkMedia(directory, keys: keys)
         return manifest
     }
 

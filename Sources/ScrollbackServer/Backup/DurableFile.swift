@@ -63,17 +63,57 @@ enum DurableFile {
     }
 
     static func write(_ bytes: [UInt8], to file: URL) throws(ChatError) {
+        try write(to: file) { (output) throws(ChatError) in try write(bytes, to: output, at: 0, file) }
+    }
+
+    /// Makes a file of what is written to it.
+    static func write(
+        to file: URL, _ body: (_ output: Int32) throws(ChatError) -> Void
+    ) throws(ChatError) {
         let output = open(file.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard output >= 0 else { throw failure("\(file.path) can't be made") }
         defer { close(output) }
+        try body(output)
+        guard fsync(output) == 0 else { throw failure("\(file.path) can't be written") }
+    }
+
+    /// Gives a file a second name, so that it is whole under the first until a row says that it is done.
+    ///
+    /// Where the file system has no second names it loses the first.
+    ///
+    /// - Parameter temporary: a name that nothing has.
+    static func giveSecondName(_ file: URL, _ name: URL, by temporary: URL) throws(ChatError) {
+        guard link(file.path, temporary.path) == 0 else { return try rename(file, to: name) }
+        try rename(temporary, to: name)
+        // Two names of the same bytes both stay where they are.
+        unlink(temporary.path)
+    }
+
+    /// Reads from a place on: fewer bytes than asked for at the end.
+    static func read(_ input: Int32, at offset: Int64, count: Int) throws(ChatError) -> [UInt8] {
+        while true {
+            var found = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+                found = pread(input, buffer.baseAddress, count, off_t(offset))
+                initialized = max(0, found)
+            }
+            if found >= 0 { return bytes }
+            guard errno == EINTR else { throw failure("the file can't be read") }
+        }
+    }
+
+    /// Writes at a place of an open file, named `file`.
+    static func write(_ bytes: [UInt8], to output: Int32, at offset: Int64, _ file: URL) throws(ChatError) {
+        guard lseek(output, off_t(offset), SEEK_SET) == off_t(offset) else {
+            throw failure("\(file.path) can't be written")
+        }
         let outcome = bytes.withUnsafeBytes { bytes in
             Result { () throws(ChatError) in try write(bytes, to: output, file) }
         }
         try outcome.get()
-        guard fsync(output) == 0 else { throw failure("\(file.path) can't be written") }
     }
 
-    private static func write(
+    static func write(
         _ bytes: UnsafeRawBufferPointer, to output: Int32, _ file: URL
     ) throws(ChatError) {
         var rest = bytes[...]

@@ -2,14 +2,18 @@ import Foundation
 import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
+import StoreFiles
 
 /// Files on disk, written and read a part at a time on threads of their own.
 final class DiskMediaStore: MediaStore {
-    private let directory: MediaDirectory
-    private let threads: NIOThreadPool
+    let directory: MediaDirectory
+    let threads: NIOThreadPool
+    /// Seal and open files; without them nothing is sealed.
+    let keys: StoreKeys?
 
     /// - Parameter data: the server's data directory, where the folders are made.
-    init(in data: URL, threads: NIOThreadPool) throws(ChatError) {
+    init(in data: URL, threads: NIOThreadPool, keys: StoreKeys? = nil) throws(ChatError) {
+        self.keys = keys
         directory = MediaDirectory(in: data)
         self.threads = threads
         try directory.make()
@@ -17,33 +21,33 @@ final class DiskMediaStore: MediaStore {
     }
 
     func open(_ upload: UploadID, at offset: Int64) async throws(ChatError) -> any UploadFile {
-        try await threads.blocking { [directory, threads] () throws(ChatError) in
-            try DiskUpload(upload, at: offset, directory, threads)
+        try await threads.blocking { [directory, threads, keys] () throws(ChatError) -> any UploadFile in
+            if offset == 0, let key = keys?.newest {
+                return try SealedUpload(new: upload, sealedWith: key, directory, threads)
+            }
+            let isSealed = offset > 0 && access(directory.url(of: upload, isSealed: true).path, F_OK) == 0
+            guard isSealed else { return try DiskUpload(upload, at: offset, directory, threads) }
+            return try SealedUpload(upload, at: offset, keys: keys, directory, threads)
         }
     }
 
     func remove(_ upload: UploadID) async throws(ChatError) {
-        try await threads.blocking { [directory] () throws(ChatError) in try Self.remove(directory.url(of: upload)) }
+        try await threads.blocking { [directory] () throws(ChatError) in
+            for file in directory.files(of: upload) { try Self.remove(file) }
+        }
     }
 
     func uploads() async throws(ChatError) -> [UploadID] {
         try await threads.blocking { [directory] () throws(ChatError) in
-            directory.names(in: directory.uploads).compactMap { UploadID($0) }
+            directory.listUploads()
         }
     }
 
     func put(_ bytes: [UInt8], as blob: BlobID) async throws(ChatError) {
-        try await threads.blocking { [directory] () throws(ChatError) in
+        try await threads.blocking { [self] () throws(ChatError) in
             if directory.size(of: blob) != Int64(bytes.count) {
                 try directory.checkRoom()
-                let file = directory.newFile()
-                do throws(ChatError) {
-                    try DurableFile.write(bytes, to: file)
-                    try DurableFile.rename(file, to: directory.url(of: blob))
-                } catch {
-                    unlink(file.path)
-                    throw error
-                }
+                try write(bytes, as: blob, sealedWith: keys?.newest)
             }
             // Whoever put it there may not have got this far.
             try DurableFile.sync(directory.folder(of: blob))
@@ -51,16 +55,16 @@ final class DiskMediaStore: MediaStore {
     }
 
     func open(_ blob: BlobID) async throws(ChatError) -> any BlobFile {
-        try await threads.blocking { [directory, threads] () throws(ChatError) in
-            try DiskBlob(directory.path(of: blob), threads)
+        try await threads.blocking { [directory, threads, keys] () throws(ChatError) in
+            DiskBlob(try BlobReader(blob, in: directory, keys: keys), threads)
         }
     }
 
     func read(_ blob: BlobID, at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
-        try await threads.blocking { [directory] () throws(ChatError) in
-            let descriptor = try DiskBlob.open(directory.path(of: blob))
-            defer { close(descriptor) }
-            return try DiskBlob.read(descriptor, at: offset, count: count)
+        try await threads.blocking { [directory, keys] () throws(ChatError) in
+            let reader = try BlobReader(blob, in: directory, keys: keys)
+            defer { reader.close() }
+            return try reader.read(at: offset, count: count)
         }
     }
 
@@ -69,10 +73,12 @@ final class DiskMediaStore: MediaStore {
     }
 
     func remove(_ blob: BlobID) async throws(ChatError) {
-        try await threads.blocking { [directory] () throws(ChatError) in try Self.remove(directory.url(of: blob)) }
+        try await threads.blocking { [directory] () throws(ChatError) in
+            for isSealed in [true, false] { try Self.remove(directory.url(of: blob, isSealed: isSealed)) }
+        }
     }
 
-    private static func remove(_ file: URL) throws(ChatError) {
+    static func remove(_ file: URL) throws(ChatError) {
         guard unlink(file.path) == 0 || errno == ENOENT else {
             throw DurableFile.failure("\(file.path) can't be removed")
         }

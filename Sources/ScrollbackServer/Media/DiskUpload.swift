@@ -33,19 +33,13 @@ final class DiskUpload: UploadFile {
         }
         state = Mutex(State(descriptor: descriptor, hasher: offset == 0 ? BlobHasher() : nil, isNew: offset == 0))
         guard lseek(descriptor, 0, SEEK_END) >= off_t(offset) else { throw Self.lost }
-        if isKept { try separate(count: offset) }
+        if isKept(file) { try separate(count: offset) }
         // What lies behind was not synced: the row says how much is on disk, not the file.
         try state.withLock { (state) throws(ChatError) in
             guard ftruncate(state.descriptor, off_t(offset)) == 0,
                 lseek(state.descriptor, off_t(offset), SEEK_SET) == offset
             else { throw DurableFile.failure("\(file.path) can't be written") }
         }
-    }
-
-    /// Whether the file has a second name: a server that ended just before it said so has kept it as a blob.
-    private var isKept: Bool {
-        let facts = try? FileManager.default.attributesOfItem(atPath: file.path)
-        return (facts?[.referenceCount] as? Int ?? 1) > 1
     }
 
     /// Goes on in a file of its own with the first bytes, which are on disk there before they lose the name they had: the
@@ -67,7 +61,7 @@ final class DiskUpload: UploadFile {
 
     deinit { state.withLock { if $0.descriptor >= 0 { Foundation.close($0.descriptor) } } }
 
-    private static var lost: ChatError { ChatError(.unknownUpload, "bytes of the upload were lost: begin it anew") }
+    static var lost: ChatError { ChatError(.unknownUpload, "bytes of the upload were lost: begin it anew") }
 
     func append(_ bytes: [UInt8]) async throws(ChatError) {
         try await threads.blocking { [self] () throws(ChatError) in
@@ -75,14 +69,7 @@ final class DiskUpload: UploadFile {
             let result = state.withLock { state in
                 bytes.withUnsafeBytes { bytes in
                     Result { () throws(ChatError) in
-                        var rest = bytes[...]
-                        while !rest.isEmpty {
-                            let part = UnsafeRawBufferPointer(rebasing: rest)
-                            let count = Foundation.write(state.descriptor, part.baseAddress, part.count)
-                            if count < 0, errno == EINTR { continue }
-                            guard count >= 0 else { throw DurableFile.failure("the file can't be written") }
-                            rest = rest.dropFirst(count)
-                        }
+                        try DurableFile.write(bytes, to: state.descriptor, file)
                         state.hasher?.update(bytes)
                     }
                 }
@@ -137,15 +124,7 @@ final class DiskUpload: UploadFile {
             // Of another length it was damaged: these bytes are right.
             if directory.size(of: blob) != Int64(size) {
                 try syncBytes()
-                // A second name, so that the upload is whole until its row says that it is done. Some file systems have none.
-                let name = directory.newFile()
-                if link(file.path, name.path) == 0 {
-                    try DurableFile.rename(name, to: directory.url(of: blob))
-                    // Two names of the same bytes both stay where they are.
-                    unlink(name.path)
-                } else {
-                    try DurableFile.rename(file, to: directory.url(of: blob))
-                }
+                try DurableFile.giveSecondName(file, directory.url(of: blob), by: directory.newFile())
             }
             // Whoever put it there may not have got this far.
             try DurableFile.sync(directory.folder(of: blob))
@@ -156,49 +135,6 @@ final class DiskUpload: UploadFile {
         state.withLock { state in
             if state.descriptor >= 0 { Foundation.close(state.descriptor) }
             state.descriptor = -1
-        }
-    }
-}
-
-/// A file that is read.
-final class DiskBlob: BlobFile {
-    let size: Int64
-    private let descriptor: Int32
-    private let threads: NIOThreadPool
-
-    init(_ path: String, _ threads: NIOThreadPool) throws(ChatError) {
-        self.threads = threads
-        descriptor = try Self.open(path)
-        size = max(0, Int64(lseek(descriptor, 0, SEEK_END)))
-    }
-
-    deinit { Foundation.close(descriptor) }
-
-    func read(at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
-        // With it the descriptor stays open.
-        try await threads.blocking { [self] () throws(ChatError) in
-            try Self.read(descriptor, at: offset, count: count)
-        }
-    }
-
-    static func open(_ path: String) throws(ChatError) -> Int32 {
-        let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw DurableFile.failure("\(path) can't be opened") }
-            throw ChatError(.unknownMedia, "the file's bytes are not there any more")
-        }
-        return descriptor
-    }
-
-    static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(ChatError) -> [UInt8] {
-        while true {
-            var found = 0
-            let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-                found = pread(descriptor, buffer.baseAddress, count, off_t(offset))
-                initialized = max(0, found)
-            }
-            if found >= 0 { return bytes }
-            guard errno == EINTR else { throw DurableFile.failure("the file can't be read") }
         }
     }
 }

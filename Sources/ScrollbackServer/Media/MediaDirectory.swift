@@ -1,8 +1,11 @@
 package import Foundation
 package import ScrollbackEngine
 import ScrollbackModel
+import StoreFiles
 
 /// Where files lie under a data directory: `media/blobs/ab/cdef…` by their hash, and `media/uploads` for those under way.
+///
+/// What is sealed has `.sealed` behind its name.
 package struct MediaDirectory: Sendable {
     package static let name = "media"
 
@@ -17,7 +20,23 @@ package struct MediaDirectory: Sendable {
     var uploads: URL { root.appending(path: "uploads") }
     package var blobs: URL { root.appending(path: "blobs") }
 
-    func url(of upload: UploadID) -> URL { uploads.appending(component: upload.text) }
+    private static let sealed = ".sealed"
+
+    func url(of upload: UploadID, isSealed: Bool = false) -> URL {
+        uploads.appending(component: upload.text + (isSealed ? Self.sealed : ""))
+    }
+
+    /// The beginning of a sealed upload's next chunk.
+    func tail(of upload: UploadID) -> URL { uploads.appending(component: upload.text + ".tail") }
+
+    /// Every file of an upload.
+    func files(of upload: UploadID) -> [URL] { [url(of: upload), url(of: upload, isSealed: true), tail(of: upload)] }
+
+    /// The uploads that have bytes here.
+    func listUploads() -> [UploadID] {
+        let names = names(in: uploads).map { name in name.split(separator: ".").first.map(String.init) ?? name }
+        return Set(names).sorted().compactMap { UploadID($0) }
+    }
 
     /// A name that nothing has yet, for what is to get its own by being renamed.
     func newFile() -> URL { uploads.appending(component: UUID().uuidString + Self.unfinished) }
@@ -34,20 +53,33 @@ package struct MediaDirectory: Sendable {
     /// The folder that a blob lies in with those whose hash begins with the same two digits.
     func folder(of blob: BlobID) -> URL { blobs.appending(component: String(blob.description.prefix(2))) }
 
-    package func url(of blob: BlobID) -> URL { URL(filePath: path(of: blob)) }
+    package func url(of blob: BlobID, isSealed: Bool = false) -> URL {
+        URL(filePath: path(of: blob, isSealed: isSealed))
+    }
 
-    /// As ``url(of:)``, for system calls.
-    func path(of blob: BlobID) -> String {
+    /// As ``url(of:isSealed:)``, for system calls.
+    func path(of blob: BlobID, isSealed: Bool = false) -> String {
         let name = blob.description
-        return "\(blobsPath)/\(name.prefix(2))/\(name.dropFirst(2))"
+        return "\(blobsPath)/\(name.prefix(2))/\(name.dropFirst(2))\(isSealed ? Self.sealed : "")"
     }
 
     /// How many bytes a blob has; nothing where it is not there.
     package func size(of blob: BlobID) -> Int64? {
-        let descriptor = open(path(of: blob), O_RDONLY | O_CLOEXEC)
+        length(of: blob, isSealed: true).map { SealedFile.size(ofLength: $0) ?? -1 }
+            ?? length(of: blob, isSealed: false)
+    }
+
+    /// How long the file is in which a blob lies in one of its forms.
+    func length(of blob: BlobID, isSealed: Bool) -> Int64? {
+        let descriptor = open(path(of: blob, isSealed: isSealed), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         return Int64(lseek(descriptor, 0, SEEK_END))
+    }
+
+    /// The form in which a blob lies here, if it does.
+    func isSealed(_ blob: BlobID) -> Bool? {
+        [true, false].first { length(of: blob, isSealed: $0) != nil }
     }
 
     /// Makes the folders, on disk under their names.
@@ -83,7 +115,10 @@ package struct MediaDirectory: Sendable {
         var found: [BlobID] = []
         for folder in names(in: blobs) where folder >= first && folder.utf8.count == 2 {
             for name in names(in: blobs.appending(component: folder)) {
-                guard let blob = BlobID(hexadecimal: folder + name), after.map({ $0 < blob }) ?? true else { continue }
+                let name = name.hasSuffix(Self.sealed) ? String(name.dropLast(Self.sealed.count)) : name
+                guard let blob = BlobID(hexadecimal: folder + name), after.map({ $0 < blob }) ?? true,
+                    found.last != blob
+                else { continue }
                 found.append(blob)
                 if found.count == limit { return found }
             }

@@ -114,6 +114,10 @@ final class ServerMetrics: Sendable {
                     """
             }
         }
+        if let sealing = (try? store.sealingProgress()) ?? nil {
+            text += "# HELP scrollback_sealed_ratio How much of the store is sealed as it is to be, 0 to 1.\n"
+            text += "# TYPE scrollback_sealed_ratio gauge\nscrollback_sealed_ratio \(sealing.fraction)\n"
+        }
         commitSeconds.write("scrollback_commit_seconds", "Seconds of a transaction, its sync included.", to: &text)
         commitJobs.write("scrollback_commit_writes", "Writes in a transaction.", to: &text)
         if let sizes = try? store.sizes() {

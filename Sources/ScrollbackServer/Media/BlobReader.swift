@@ -1,0 +1,114 @@
+import Foundation
+import NIOPosix
+import ScrollbackEngine
+import ScrollbackModel
+import StoreFiles
+
+/// An open blob, read in whichever form it lies on disk; whoever opens it closes it.
+struct BlobReader: Sendable {
+    /// How many bytes the blob has.
+    let size: Int64
+    private let descriptor: Int32
+    private let path: String
+    /// Opens its chunks, where it is sealed.
+    private let sealed: SealedFile?
+
+    /// - Throws: `unknown-media` where it is not there, `internal-error` naming a sealed file that does not open.
+    init(_ blob: BlobID, in directory: MediaDirectory, keys: StoreKeys?) throws(ChatError) {
+        for isSealed in [true, false] {
+            let path = directory.path(of: blob, isSealed: isSealed)
+            let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
+            if descriptor < 0 {
+                guard errno == ENOENT else { throw DurableFile.failure("\(path) can't be opened") }
+                continue
+            }
+            do throws(ChatError) {
+                try self.init(descriptor, path, sealedAs: isSealed ? blob.description : nil, keys: keys)
+                return
+            } catch {
+                Foundation.close(descriptor)
+                throw error
+            }
+        }
+        throw ChatError(.unknownMedia, "the file's bytes are not there any more")
+    }
+
+    private init(
+        _ descriptor: Int32, _ path: String, sealedAs name: String?, keys: StoreKeys?
+    ) throws(ChatError) {
+        self.descriptor = descriptor
+        self.path = path
+        let length = max(0, Int64(lseek(descriptor, 0, SEEK_END)))
+        guard let name else {
+            (size, sealed) = (length, nil)
+            return
+        }
+        let header = try DurableFile.read(descriptor, at: 0, count: SealedFile.headerCount)
+        sealed = try SealedFile(header: header, name: name, length: length, path: path, keys: keys)
+        size = SealedFile.size(ofLength: length) ?? 0
+    }
+
+    func close() { Foundation.close(descriptor) }
+
+    /// Bytes from a place on: fewer than asked for at the end.
+    func read(at offset: Int64, count: Int) throws(ChatError) -> [UInt8] {
+        guard let sealed else { return try DurableFile.read(descriptor, at: offset, count: count) }
+        let end = min(size, offset + Int64(count))
+        var bytes: [UInt8] = []
+        guard offset < end else { return bytes }
+        bytes.reserveCapacity(Int(end - offset))
+        let chunkCount = Int64(SealedFile.chunkCount)
+        for chunk in (offset / chunkCount)...((end - 1) / chunkCount) {
+            let opened = try sealed.chunk(chunk, from: descriptor, path)
+            let first = chunk * chunkCount
+            guard first + Int64(opened.count) >= min(end, first + chunkCount) else { throw SealedFile.damaged(path) }
+            bytes += opened.dropFirst(Int(max(0, offset - first))).prefix(Int(end - max(offset, first)))
+        }
+        return bytes
+    }
+
+    /// All of it, a part at a time.
+    func readAll(_ body: (UnsafeRawBufferPointer) throws(ChatError) -> Void) throws(ChatError) {
+        var offset: Int64 = 0
+        while offset < size {
+            let bytes = try read(at: offset, count: 16 * SealedFile.chunkCount)
+            guard !bytes.isEmpty else { throw ChatError(.internalError, "\(path) was cut while it was read") }
+            let outcome = bytes.withUnsafeBytes { bytes in
+                Result { () throws(ChatError) in try body(bytes) }
+            }
+            try outcome.get()
+            offset += Int64(bytes.count)
+        }
+    }
+}
+
+extension SealedFile {
+    /// A chunk of an open file.
+    func chunk(_ chunk: Int64, from descriptor: Int32, _ path: String) throws(ChatError) -> Data {
+        let record = try DurableFile.read(descriptor, at: Self.place(of: chunk), count: Self.recordCount)
+        let opened = record.withUnsafeBytes { record in
+            Result { () throws(ChatError) in try open(record, chunk: chunk, path: path) }
+        }
+        return try opened.get()
+    }
+}
+
+/// A file that is read.
+final class DiskBlob: BlobFile {
+    private let reader: BlobReader
+    private let threads: NIOThreadPool
+
+    init(_ reader: BlobReader, _ threads: NIOThreadPool) {
+        self.reader = reader
+        self.threads = threads
+    }
+
+    deinit { reader.close() }
+
+    var size: Int64 { reader.size }
+
+    func read(at offset: Int64, count: Int) async throws(ChatError) -> [UInt8] {
+        // With it the descriptor stays open.
+        try await threads.blocking { [self] () throws(ChatError) in try reader.read(at: offset, count: count) }
+    }
+}

@@ -1,0 +1,240 @@
+import Foundation
+import NIOPosix
+import ScrollbackEngine
+import ScrollbackModel
+import StoreFiles
+import Synchronization
+
+/// An upload's file that is sealed as it comes.
+///
+/// Whole chunks are written as they fill up. What has begun a chunk lies sealed in a file of its own beside them once it is
+/// synced, which is replaced as a whole: bytes that are on disk are never written over, whenever the server ends.
+final class SealedUpload: UploadFile {
+    private let file: URL
+    private let tailFile: URL
+    private let directory: MediaDirectory
+    private let threads: NIOThreadPool
+    private let sealed: SealedFile
+    private let state: Mutex<State>
+
+    /// Of a file, whatever it is: no picture has what it must say of itself behind this.
+    private static let examined = 64 << 20
+
+    private struct State {
+        /// Below 0 once it is closed.
+        var descriptor: Int32
+        /// How many whole chunks are written.
+        var chunks: Int64 = 0
+        /// The beginning of the next chunk.
+        var tail: [UInt8] = []
+        /// Of all bytes from the first, where all of them came by here.
+        var hasher: BlobHasher?
+        /// Whether the file's name may not be on disk yet.
+        var isNew: Bool
+    }
+
+    /// Begins an upload.
+    init(
+        new upload: UploadID, sealedWith key: StoreKey, _ directory: MediaDirectory, _ threads: NIOThreadPool
+    ) throws(ChatError) {
+        file = directory.url(of: upload, isSealed: true)
+        tailFile = directory.tail(of: upload)
+        self.directory = directory
+        self.threads = threads
+        sealed = SealedFile(sealedWith: key)
+        // What was there may have a second name, which keeps its bytes.
+        unlink(file.path)
+        unlink(tailFile.path)
+        let descriptor = Foundation.open(file.path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0o600)
+        guard descriptor >= 0 else { throw DurableFile.failure("\(file.path) can't be made") }
+        state = Mutex(State(descriptor: descriptor, hasher: BlobHasher(), isNew: true))
+        try writeHeader(name: upload.text, size: 0)
+    }
+
+    /// Goes on with an upload of which `offset` bytes are on disk.
+    init(
+        _ upload: UploadID, at offset: Int64, keys: StoreKeys?, _ directory: MediaDirectory, _ threads: NIOThreadPool
+    ) throws(ChatError) {
+        file = directory.url(of: upload, isSealed: true)
+        tailFile = directory.tail(of: upload)
+        self.directory = directory
+        self.threads = threads
+        let descriptor = Foundation.open(file.path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { throw DiskUpload.lost }
+            throw DurableFile.failure("\(file.path) can't be opened")
+        }
+        state = Mutex(State(descriptor: descriptor, isNew: false))
+        let header = try DurableFile.read(descriptor, at: 0, count: SealedFile.headerCount)
+        // It may have its blob's name already: what it is good for is found by its hash.
+        sealed = try SealedFile(header: header, name: nil, length: nil, path: file.path, keys: keys)
+        let chunks = offset / Int64(SealedFile.chunkCount)
+        let end = SealedFile.place(of: chunks)
+        guard lseek(descriptor, 0, SEEK_END) >= off_t(end) else { throw DiskUpload.lost }
+        let tail = try self.tail(chunks, count: Int(offset % Int64(SealedFile.chunkCount)), descriptor)
+        if isKept(file) { try separate(count: end) }
+        try state.withLock { (state) throws(ChatError) in
+            state.chunks = chunks
+            state.tail = tail
+            // What lies behind was not synced: the row says how much is on disk, not the file.
+            guard ftruncate(state.descriptor, off_t(end)) == 0 else {
+                throw DurableFile.failure("\(file.path) can't be written")
+            }
+        }
+    }
+
+    deinit { state.withLock { if $0.descriptor >= 0 { Foundation.close($0.descriptor) } } }
+
+    /// What is on disk of a chunk that was begun: in its own file, or in its place if more came before the server ended.
+    private func tail(_ chunk: Int64, count: Int, _ descriptor: Int32) throws(ChatError) -> [UInt8] {
+        guard count > 0 else { return [] }
+        if let opened = try? sealed.chunk(chunk, from: descriptor, file.path), opened.count >= count {
+            return Array(opened.prefix(count))
+        }
+        guard let record = try? Data(contentsOf: tailFile) else { throw DiskUpload.lost }
+        let opened = record.withUnsafeBytes { record in
+            Result { () throws(ChatError) in try sealed.open(record, chunk: chunk, path: tailFile.path) }
+        }
+        let bytes = try opened.get()
+        guard bytes.count >= count else { throw DiskUpload.lost }
+        return Array(bytes.prefix(count))
+    }
+
+    /// Goes on in a file of its own with the first bytes: the blob's, whose name it has too, stay what they are.
+    private func separate(count: Int64) throws(ChatError) {
+        let new = directory.newFile()
+        let copy = Foundation.open(new.path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0o600)
+        guard copy >= 0 else { throw DurableFile.failure("\(new.path) can't be made") }
+        try state.withLock { (state) throws(ChatError) in
+            let kept = state.descriptor
+            defer { Foundation.close(kept) }
+            state.descriptor = copy
+            try DurableFile.copy(count, from: kept, to: copy, new)
+        }
+        try syncBytes()
+        try DurableFile.rename(new, to: file)
+        try DurableFile.sync(directory.uploads)
+    }
+
+    private func writeHeader(name: String, size: Int64) throws(ChatError) {
+        let header = try DiskMediaStore.sealing { try sealed.header(name: name, size: size) }
+        try DurableFile.write(header, to: state.withLock { $0.descriptor }, at: 0, file)
+    }
+
+    func append(_ bytes: [UInt8]) async throws(ChatError) {
+        try await threads.blocking { [self] () throws(ChatError) in
+            try directory.checkRoom()
+            try state.withLock { (state) throws(ChatError) in
+                bytes.withUnsafeBytes { state.hasher?.update($0) }
+                state.tail += bytes
+                let full = state.tail.count / SealedFile.chunkCount
+                guard full > 0 else { return }
+                var records: [UInt8] = []
+                records.reserveCapacity(full * SealedFile.recordCount)
+                for index in 0..<full {
+                    let chunk = state.tail[(index * SealedFile.chunkCount)..<((index + 1) * SealedFile.chunkCount)]
+                    let number = state.chunks + Int64(index)
+                    records += try DiskMediaStore.sealing {
+                        try chunk.withUnsafeBytes { try sealed.seal($0, chunk: number) }
+                    }
+                }
+                try DurableFile.write(
+                    records, to: state.descriptor, at: SealedFile.place(of: state.chunks), file)
+                state.chunks += Int64(full)
+                state.tail.removeFirst(full * SealedFile.chunkCount)
+            }
+        }
+    }
+
+    func sync() async throws(ChatError) {
+        try await threads.blocking { [self] () throws(ChatError) in
+            try syncBytes()
+            let (chunk, tail, isNew) = state.withLock { ($0.chunks, $0.tail, $0.isNew) }
+            if !tail.isEmpty {
+                // The chunks before it are on disk: where it is of a later chunk than the row says, they are read.
+                let record = try DiskMediaStore.sealing {
+                    try tail.withUnsafeBytes { try sealed.seal($0, chunk: chunk) }
+                }
+                let new = directory.newFile()
+                try DurableFile.write(record, to: new)
+                try DurableFile.rename(new, to: tailFile)
+            }
+            if isNew || !tail.isEmpty { try DurableFile.sync(directory.uploads) }
+            state.withLock { $0.isNew = false }
+        }
+    }
+
+    private func syncBytes() throws(ChatError) {
+        guard fdatasync(state.withLock { $0.descriptor }) == 0 else {
+            throw DurableFile.failure("the file can't be written")
+        }
+    }
+
+    /// Everything that came, a chunk at a time, until it is enough.
+    private func readAll(_ body: (Data) -> Bool) throws(ChatError) {
+        let (descriptor, chunks, tail) = state.withLock { ($0.descriptor, $0.chunks, $0.tail) }
+        for chunk in 0..<chunks {
+            guard body(try sealed.chunk(chunk, from: descriptor, file.path)) else { return }
+        }
+        _ = body(Data(tail))
+    }
+
+    func hash() async throws(ChatError) -> BlobID {
+        if let hasher = state.withLock({ $0.hasher }) { return hasher.finish() }
+        return try await threads.blocking { [self] () throws(ChatError) in
+            var hasher = BlobHasher()
+            try readAll { data in
+                data.withUnsafeBytes { hasher.update($0) }
+                return true
+            }
+            return hasher.finish()
+        }
+    }
+
+    func examine<Answer: Sendable>(
+        _ body: @escaping @Sendable (Data) throws(ChatError) -> Answer
+    ) async throws(ChatError) -> Answer {
+        try await threads.blocking { [self] () throws(ChatError) in
+            var beginning = Data()
+            try readAll { data in
+                beginning += data
+                return beginning.count < Self.examined
+            }
+            return try body(beginning)
+        }
+    }
+
+    func keep(as blob: BlobID) async throws(ChatError) {
+        try await threads.blocking { [self] () throws(ChatError) in
+            let (descriptor, chunks, tail) = state.withLock { ($0.descriptor, $0.chunks, $0.tail) }
+            let size = chunks * Int64(SealedFile.chunkCount) + Int64(tail.count)
+            // Of another length it was damaged: these bytes are right.
+            if directory.size(of: blob) != size {
+                if !tail.isEmpty {
+                    let record = try DiskMediaStore.sealing {
+                        try tail.withUnsafeBytes { try sealed.seal($0, chunk: chunks) }
+                    }
+                    try DurableFile.write(record, to: descriptor, at: SealedFile.place(of: chunks), file)
+                }
+                try writeHeader(name: blob.description, size: size)
+                try syncBytes()
+                try DurableFile.giveSecondName(file, directory.url(of: blob, isSealed: true), by: directory.newFile())
+            }
+            // Whoever put it there may not have got this far.
+            try DurableFile.sync(directory.folder(of: blob))
+        }
+    }
+
+    func close() async {
+        state.withLock { state in
+            if state.descriptor >= 0 { Foundation.close(state.descriptor) }
+            state.descriptor = -1
+        }
+    }
+}
+
+/// Whether a file has a second name: a server that ended just before it said so has kept it as a blob.
+func isKept(_ file: URL) -> Bool {
+    let facts = try? FileManager.default.attributesOfItem(atPath: file.path)
+    return (facts?[.referenceCount] as? Int ?? 1) > 1
+}

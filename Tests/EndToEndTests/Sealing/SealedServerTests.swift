@@ -1,0 +1,214 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import StoreFiles
+import Testing
+
+/// What can be found in the files of a server that seals, by who has its disk.
+@Suite("A sealed server") struct SealedServerTests {
+    /// Stands in every text, name and file.
+    private static let word = "unter-uns-🍋-gesagt"
+
+    private static func key(_ number: UInt8) -> String { Data(repeating: number, count: 32).base64EncodedString() }
+
+    private static func id(_ number: UInt8) throws -> String {
+        "\(try StoreKey(Data(repeating: number, count: 32)).id)"
+    }
+
+    private static func keyFile(_ lines: String..., in folder: URL) throws -> String {
+        let file = folder.appending(component: "store-keys")
+        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
+        return file.path
+    }
+
+    /// The files below a directory in which a text stands.
+    private static func files(below folder: URL, holding text: String) -> [String] {
+        let needle = Data(text.utf8)
+        let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        return (found?.allObjects as? [URL] ?? []).filter { file in
+            (try? Data(contentsOf: file, options: .alwaysMapped))?.range(of: needle) != nil
+        }.map(\.lastPathComponent)
+    }
+
+    /// Puts the word wherever it can be said: messages, files, names, reactions, bans, reports, settings, webhooks, pushes.
+    private static func fill(_ media: MediaServer, messages: Int, files: Int) async throws {
+        func check(_ answer: Answer, _ codes: Int...) throws {
+            try #require(codes.contains(answer.status), "\(answer)")
+        }
+        let crew = "/v1/conversations/group:crew"
+        // Nobody listens there: events wait.
+        try check(
+            await media.admin.call(
+                "PUT", "/v1/settings",
+                #"{"webhooks":{"after":{"url":"http://127.0.0.1:9/","secret":"\#(word)-aaaaaaaaaaaaaaaa"}}}"#), 200)
+        try check(
+            await media.admin.call("PUT", crew, #"{"name":"\#(word)","metadata":{"about":"\#(word)"}}"#), 200)
+        try check(await media.alice.call("PUT", "/v1/users/alice", #"{"name":"\#(word)"}"#), 200, 201)
+        for start in stride(from: 0, to: messages, by: 500) {
+            let batch = (start..<min(messages, start + 500)).map { number in
+                let id = MessageID(high: 0x0198_F3C2_7C1E_7000, low: 0x8000_0000_0000_0000 | UInt64(number))
+                return """
+                    {"id":"\(id)","sender":"bob","sentAt":"2026-01-01T00:00:00Z","type":"text",\
+                    "content":{"text":"\(number) \(word)"}}
+                    """
+            }
+            try check(
+                await media.admin.call("POST", crew + "/import", #"{"messages":[\#(batch.joined(separator: ","))]}"#),
+                200)
+        }
+        var generator = SplitMix64(seed: 7)
+        for number in 0..<files {
+            // Of all sizes: in one piece, in chunks, and just a chunk.
+            let size = number % 10 == 0 ? 65_536 : Int.random(in: 100...400_000, using: &generator)
+            let bytes = Array((0...(size / 20)).map { _ in word }.joined().utf8.prefix(size)) + Array("\(number)".utf8)
+            _ = try await media.send(bytes, name: "\(word)-\(number).txt")
+        }
+        for number in 0..<50 {
+            let message = UUID().uuidString.lowercased()
+            try check(
+                await media.alice.call(
+                    "POST", crew + "/messages",
+                    #"{"id":"\#(message)","type":"text","content":{"text":"\#(word)"},"metadata":{"m":"\#(word)"},"push":{"title":"\#(word)"}}"#
+                ),
+                201)
+            try check(
+                await media.bob.call(
+                    "POST", crew + "/messages/\(message)/actions", #"{"type":"reaction","value":"\#(word)"}"#), 200, 201
+            )
+            if number % 10 == 0 {
+                try check(
+                    await media.bob.call(
+                        "POST", crew + "/messages/\(message)/reports", #"{"reason":"spam","text":"\#(word)"}"#), 200, 201
+                )
+            }
+        }
+        try check(
+            await media.admin.call("PUT", crew + "/bans/mallory", #"{"reason":"\#(word)"}"#), 200, 201, 204)
+    }
+
+    /// What alice is shown, a line for each.
+    private static func shown(_ media: MediaServer) async throws -> [String] {
+        let page = try await media.alice.call("GET", "/v1/conversations/group:crew/messages?limit=100")
+        let profile = try await media.alice.call("GET", "/v1/users/alice")
+        let found = try await media.alice.call("GET", "/v1/search?q=gesagt&conversation=group:crew&limit=3")
+        return [page.text, profile.text, "\(found.status)"]
+    }
+
+    private static let (messageCount, fileCount) = (10_000, 100)
+
+    @Test(.timeLimit(.minutes(5)))
+    func `Byte by byte, nothing said is in the directory, a backup or the log; without sealing all of it is`()
+        async throws
+    {
+        for isSealed in [false, true] {
+            let folder = try RunningServer.makeFolder()
+            let keys = try Self.keyFile(Self.key(1), in: folder)
+            let arguments = ["--send-rate", "0"] + (isSealed ? ["--store-keys", keys] : [])
+            let server = try await RunningServer.start(arguments, folder: folder)
+            let media = try await MediaServer(on: server)
+            try await Self.fill(media, messages: Self.messageCount, files: Self.fileCount)
+            // While it runs, with what is in the log of commits and in uploads; and what a backup took.
+            let running = Self.files(below: folder, holding: Self.word)
+            let (backup, _) = try await server.backUp("backup")
+            let backedUp = Self.files(below: backup, holding: Self.word)
+            let hints = Self.files(below: server.data, holding: "gesagt")
+            let shown = try await Self.shown(media)
+            #expect(shown[0].contains(Self.word) && shown[1].contains(Self.word))
+            try await server.terminate()
+            let stopped = Self.files(below: folder, holding: Self.word)
+            guard isSealed else {
+                #expect(running.count > Self.fileCount && stopped.contains("scrollback.sqlite"))
+                #expect(
+                    backedUp.count > Self.fileCount && hints.contains("search.sqlite-wal")
+                        || hints.contains("search.sqlite"))
+                continue
+            }
+            #expect(running == [] && backedUp == [] && stopped == [] && hints == [])
+            #expect(FileManager.default.contents(atPath: server.data.path + "/scrollback.sqlite")?.count ?? 0 > 1 << 20)
+
+            // Without its key it does not start, and says which one it takes.
+            let plain = try await RunningServer.command(["serve", "--port", "0", "--data", server.data.path])
+            let (first, ninth) = (try Self.id(1), try Self.id(9))
+            #expect(plain.code == 1 && plain.errors.contains(first), "\(plain)")
+            let other = try Self.keyFile(Self.key(9), in: folder)
+            let wrong = try await RunningServer.command(
+                ["serve", "--port", "0", "--data", server.data.path, "--store-keys", other])
+            #expect(wrong.code == 1 && wrong.errors.contains(first) && wrong.errors.contains(ninth))
+            #expect(!wrong.errors.contains(Self.key(9)))
+
+            // The backup is restored and verified with its key, and not without.
+            let target = folder.appending(component: "restored")
+            let refused = try await RunningServer.command(["restore", backup.path, "--data", target.path])
+            #expect(refused.code != 0 && refused.errors.contains(first), "\(refused)")
+            _ = try Self.keyFile(Self.key(1), in: folder)
+            for arguments in [
+                ["verify", backup.path], ["restore", backup.path, "--data", target.path], ["verify", target.path],
+            ] {
+                let ended = try await RunningServer.command(arguments + ["--store-keys", keys])
+                #expect(ended.code == 0, "\(ended)")
+            }
+            #expect(Self.files(below: folder, holding: Self.word) == [])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `A running server seals what was there, takes a new key, and takes the seals off again`() async throws {
+        let folder = try RunningServer.makeFolder()
+        let keys = folder.appending(component: "store-keys").path
+        var server = try await RunningServer.start(["--send-rate", "0"], folder: folder)
+        var media = try await MediaServer(on: server)
+        try await Self.fill(media, messages: 2_000, files: 20)
+        let shown = try await Self.shown(media)
+        try await server.terminate()
+        let command = "cat '\(keys)'"
+        for (lines, isSealed) in [
+            ([Self.key(1)], true), ([Self.key(2), Self.key(1)], true), (["plain", Self.key(2)], false),
+        ] {
+            try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: keys))
+            server = try await RunningServer.start(
+                ["--send-rate", "0", "--store-keys-command", command], folder: folder)
+            media = try await MediaServer(on: server)
+            // Killed in the middle now and then: it goes on where it was.
+            server.kill()
+            try await server.start()
+            try await eventually("the store is sealed", within: 120) {
+                server.log.contains("the store is sealed") ? true : nil
+            }
+            #expect(try await Self.shown(media) == shown)
+            try await server.terminate()
+            #expect(Self.files(below: server.data, holding: Self.word).isEmpty == isSealed)
+            let doctor = try await RunningServer.command(["doctor", "--data", server.data.path])
+            let expected = isSealed ? try Self.id(lines.count == 1 ? 1 : 2) : "not sealed"
+            #expect(doctor.output.contains(expected), "\(doctor.output)")
+        }
+        // No key is needed any more.
+        server = try await RunningServer.start(["--send-rate", "0"], folder: folder)
+        #expect(try await Self.shown(try await MediaServer(on: server)) == shown)
+    }
+
+    @Test(arguments: [
+        ("", "there is no key"), ("c2hvcnQ=", "line 1 must be 32 bytes in base64"),
+        ("plain\nnonsense", "line 2 must be 32 bytes in base64"),
+    ])
+    func `A file of keys that can't be used is refused by its line`(text: String, reason: String) async throws {
+        let folder = try RunningServer.makeFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = try Self.keyFile(text, in: folder)
+        let data = folder.appending(component: "data").path
+        let ended = try await RunningServer.command(["serve", "--port", "0", "--data", data, "--store-keys", file])
+        #expect(ended.code == 1 && ended.errors.contains(reason) && ended.errors.contains(file), "\(ended)")
+        #expect(!ended.errors.contains("nonsense"))
+    }
+
+    @Test func `A command for keys that fails is named with how it ended, and what it printed is not repeated`()
+        async throws
+    {
+        let folder = try RunningServer.makeFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let data = folder.appending(component: "data").path
+        let ended = try await RunningServer.command(
+            ["serve", "--port", "0", "--data", data, "--store-keys-command", "echo secret; exit 3"])
+        #expect(
+            ended.code == 1 && ended.errors.contains("ended with 3") && !ended.errors.contains("secret"), "\(ended)")
+    }
+}

@@ -1,0 +1,353 @@
+import Foundation
+import GRDB
+import ScrollbackEngine
+import ScrollbackModel
+import StoreConformance
+import StoreFiles
+import Testing
+
+@testable import ScrollbackSQLite
+
+@Suite struct SealingTests {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func open(_ keys: StoreKeys?, adopts: Bool = true) throws -> SQLiteStore {
+        var options = SQLiteStore.Options()
+        options.keys = keys
+        options.adoptsKeys = adopts
+        return try SQLiteStore(directory: folder.url, options: options)
+    }
+
+    private func sealAll(_ store: SQLiteStore, rows: Int = 500) throws {
+        while try store.sealSome(rows: rows) {}
+        try store.finishSealing()
+    }
+
+    /// What `verify` says of seals: the samples are no sound log in all else.
+    private func unopened(_ store: SQLiteStore) throws -> [String] {
+        try store.verify { _ in }.filter { $0.contains("does not open") || $0.contains("sealed with") }
+    }
+
+    /// The words of samples that are in files of the directory.
+    private var readableWords: [String] {
+        SealedSamples.words.filter { !folder.url.files(holding: $0).isEmpty }
+    }
+
+    @Test(arguments: StoreConformance.cases)
+    func `A sealed store does what every store must`(_ testCase: StoreConformance.Case) throws {
+        try StoreConformance { try open(.sample(1)) }.run(testCase)
+    }
+
+    @Test func `Every column that can hold a text is sealed, or among those that the threat model says are readable`()
+        throws
+    {
+        _ = try open(nil)
+        let path = folder.url.appending(component: SQLiteStore.fileName).path
+        let found = try DatabaseQueue(path: path).read { database in
+            try String.fetchAll(
+                database,
+                sql: """
+                    SELECT s.name || '.' || c.name FROM sqlite_schema s, pragma_table_info(s.name) c
+                    WHERE s.type = 'table' AND c.type IN ('TEXT', 'BLOB', '') AND s.name NOT LIKE 'sqlite_%'
+                    """)
+        }
+        let sealed = SealedTable.all.flatMap { table in table.texts.map { "\(table.name).\($0)" } }
+        #expect(Set(sealed).isSubset(of: Set(found)))
+        let readable = Set(found).subtracting(sealed)
+        #expect(readable == Self.readable, "\(readable.symmetricDifference(Self.readable).sorted())")
+        let model = try String(
+            contentsOfFile: URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().appending(path: "Documentation/threat-model.md").path, encoding: .utf8)
+        for column in readable {
+            let parts = column.split(separator: ".")
+            #expect(
+                model.contains("`\(column)`") || model.contains("`\(parts[0]).*`"),
+                "\(column) is not in the threat model")
+        }
+    }
+
+    private static let readable: Set<String> = [
+        "grdb_migrations.identifier", "meta.name", "setting.name", "sealing.position", "storeKey.proof",
+        "user.id", "conversation.kind", "conversation.target", "conversation.part", "conversation.visibility",
+        "message.id", "message.sender", "message.type", "message.customType", "message.replyTo", "message.thread",
+        "retired.id", "retired.sender", "change.operation", "action.sender", "action.type",
+        "member.user", "member.role", "member.level", "span.user", "bits.user", "bits.words", "void.user",
+        "mention.user", "mention.sender",
+        "media.id", "media.owner", "media.conversation", "media.type", "media.mediaType", "media.blob",
+        "media.thumbnail", "media.thumbnailType", "mediaUse.media", "upload.id", "upload.media", "upload.owner",
+        "upload.conversation", "upload.type", "upload.expected",
+        "block.user", "block.blocked", "mute.user", "receipt.user", "invitation.user", "invitation.inviter",
+        "presence.user", "ban.user", "ban.by", "report.message", "report.sender", "report.type", "report.reporter",
+        "report.reason", "report.closedBy", "erasure.id", "erasure.user", "erasure.replacement", "erasure.error",
+        "guest.user",
+        "pushPerson.user", "pushPerson.language", "pushPerson.level", "pushPerson.quietFrom", "pushPerson.quietTo",
+        "pushPerson.quietZone", "pushDevice.user", "pushDevice.device", "pushDevice.service", "pushDevice.token",
+        "pushDevice.topic", "pushDevice.language", "pushReach.user", "pushWalk.after", "pushRetry.user",
+        "pushRetry.device",
+    ]
+
+    @Test func `No text can be read in a sealed store's files, and in one that is not every one can`() throws {
+        var store = try open(nil)
+        try SealedSamples.write(to: store)
+        let plain = try SealedSamples.read(from: store)
+        try store.close()
+        #expect(readableWords == SealedSamples.words)
+
+        try FileManager.default.removeItem(at: folder.url)
+        store = try open(.sample(1))
+        try SealedSamples.write(to: store)
+        // Beside the file too, where the newest commits are.
+        #expect(readableWords == [])
+        #expect(try SealedSamples.read(from: store) == plain)
+        try store.close()
+        #expect(readableWords == [])
+        store = try open(.sample(1))
+        #expect(try SealedSamples.read(from: store) == plain)
+    }
+
+    @Test(arguments: [1, 3, 500])
+    func `A walk seals what was there, changes its key and takes its seals off, wherever it is stopped`(rows: Int)
+        throws
+    {
+        var store = try open(nil)
+        try SealedSamples.write(to: store)
+        var workload = try Workload(store, seed: 7)
+        workload.run(steps: 60)
+        let before = try SealedSamples.read(from: store)
+        #expect(try store.sealingProgress() == nil)
+        try store.close()
+
+        // On, anew, off: each time the store is opened again after each few rows.
+        let steps: [(keys: StoreKeys, after: StoreKeys?, isSealed: Bool)] = [
+            (.sample(1), .sample(1), true), (.sample(2, 1), .sample(2), true), (.sample(0, 2), nil, false),
+        ]
+        for (keys, after, isSealed) in steps {
+            var last = 0.0
+            var isMore = true
+            while isMore {
+                store = try open(keys)
+                let progress = try #require(try store.sealingProgress())
+                #expect(progress.fraction >= last && progress.key == keys.newest?.id)
+                last = progress.fraction
+                for _ in 0..<10 where isMore { isMore = try store.sealSome(rows: rows) }
+                #expect(try SealedSamples.read(from: store) == before)
+                try store.close()
+            }
+            store = try open(keys)
+            try store.finishSealing()
+            #expect(try store.sealingProgress()?.isDone ?? true)
+            try store.close()
+            #expect(readableWords == (isSealed ? [] : SealedSamples.words))
+            // The keys before it are not needed any more.
+            store = try open(after)
+            #expect(try SealedSamples.read(from: store) == before)
+            #expect(try unopened(store) == [])
+            try store.close()
+        }
+    }
+
+    @Test func `What is written while a walk is under way is sealed with the newest key`() throws {
+        var store = try open(.sample(1))
+        try SealedSamples.write(to: store)
+        try store.close()
+        store = try open(.sample(2, 1))
+        var workload = try Workload(store, seed: 3)
+        while try store.sealSome(rows: 1) { workload.run(steps: 1) }
+        try store.finishSealing()
+        try store.close()
+        store = try open(.sample(2))
+        #expect(try unopened(store) == [])
+    }
+
+    @Test func `A walk that is not done is not ended`() throws {
+        let store = try open(.sample(1))
+        try SealedSamples.write(to: store)
+        #expect(throws: ChatError.self) { try store.finishSealing() }
+        try sealAll(store)
+    }
+
+    @Test func `A store is not opened without its key, with another one, or without one that is in use yet`() throws {
+        var store = try open(.sample(1))
+        try SealedSamples.write(to: store)
+        try sealAll(store)
+        try store.close()
+        let (first, second) = (StoreKeys.sample(1).keys[0].id, StoreKeys.sample(2).keys[0].id)
+        var error = #expect(throws: ChatError.self) { try open(nil) }
+        #expect(error?.code == .invalidParameter && error?.parameter == "store-keys")
+        #expect(error?.message.contains("\(first)") == true)
+        error = #expect(throws: ChatError.self) { try open(.sample(2)) }
+        #expect(error?.message.contains("\(first)") == true && error?.message.contains("\(second)") == true)
+        // The second is begun with and not done: both are needed.
+        store = try open(.sample(2, 1))
+        try store.close()
+        #expect(throws: ChatError.self) { try open(.sample(2)) }
+        // Back to the first, and on to a third: the second, of which nothing is sealed yet, is noted all the same.
+        try open(.sample(3, 2, 1)).close()
+        #expect(throws: ChatError.self) { try open(.sample(3)) }
+    }
+
+    @Test func `Looking at a store with a newer key leaves it as it is`() throws {
+        var store = try open(.sample(1))
+        try SealedSamples.write(to: store)
+        try sealAll(store)
+        try store.close()
+        store = try open(.sample(2, 1), adopts: false)
+        #expect(try unopened(store) == [])
+        try store.close()
+        store = try open(.sample(1))
+        #expect(try store.sealingProgress()?.isDone == true)
+    }
+
+    // MARK: Damage
+
+    /// Changes the file behind the store's back.
+    private func tamper(_ sql: String, _ arguments: StatementArguments = []) throws {
+        let queue = try DatabaseQueue(path: folder.url.appending(component: SQLiteStore.fileName).path)
+        try queue.write { try $0.execute(sql: sql, arguments: arguments) }
+        try queue.close()
+    }
+
+    private func content(_ seq: Seq) throws -> Data {
+        let queue = try DatabaseQueue(path: folder.url.appending(component: SQLiteStore.fileName).path)
+        return try queue.read { database in
+            try Data.fetchOne(
+                database, sql: "SELECT CAST(content AS BLOB) FROM message WHERE seq = ?", arguments: [seq])
+                ?? Data()
+        }
+    }
+
+    private func makeTwo() throws {
+        let store = try open(.sample(1))
+        try store.write { store, commit in
+            var row = ConversationRow(id: .group("g"), salt: 7, createdAt: Date(timeIntervalSince1970: 1_700_000_000))
+            try store.put(&row)
+            for seq in 1...2 as ClosedRange<Seq> {
+                try store.insert(
+                    MessageRow(
+                        seq: seq, n: seq, timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)),
+                        id: MessageID(high: 1, low: UInt64(seq)), sender: "alice", type: .text,
+                        content: MessageContent.text("number \(seq)").json, attributes: .init(), digest: 1),
+                    in: row.number)
+            }
+            row.head = 2
+            row.n = 2
+            row.timetoken = Timetoken(rawValue: 17_000_000_000_000_002)
+            row.moved = commit
+            try store.put(&row)
+        }
+        try store.close()
+    }
+
+    /// Values that are not what was sealed for the second message.
+    private enum Damage: CaseIterable {
+        case flippedTag, flippedText, flippedNonce, otherRow, otherColumn, cut, otherKey
+
+        func value(of second: Data, first: Data) -> Data {
+            var value = second
+            switch self {
+            case .flippedTag: value[value.count - 1] ^= 1
+            case .flippedText: value[20] ^= 0x80
+            case .flippedNonce: value[6] ^= 1
+            case .otherRow: value = first
+            case .otherColumn: break
+            case .cut: value = value.prefix(value.count - 3)
+            case .otherKey: value[2] ^= 0x10
+            }
+            return value
+        }
+    }
+
+    @Test(arguments: Damage.allCases)
+    private func `A value that was altered, cut or moved does not open, and is named`(_ damage: Damage) throws {
+        try makeTwo()
+        let value = damage.value(of: try content(2), first: try content(1))
+        // CAST keeps the bytes and makes a text of them.
+        try tamper(
+            "UPDATE message SET \(damage == .otherColumn ? "extra" : "content") = CAST(? AS TEXT) WHERE seq = 2",
+            [value])
+        let store = try open(.sample(1))
+        let number = try #require(try store.read { try $0.conversation(.group("g"))?.number })
+        #expect(try store.read { try $0.message(at: 1, in: number)?.content } == MessageContent.text("number 1").json)
+        let error = #expect(throws: ChatError.self) { try store.read { try $0.message(at: 2, in: number) } }
+        #expect(error?.code == .internalError)
+        if damage == .otherKey {
+            #expect(error?.message.contains("is sealed") == true || error?.message.contains("sealed with") == true)
+        } else {
+            #expect(error?.message.contains("message \(number)/2 does not open") == true, "\(error?.message ?? "")")
+        }
+        // And `verify` finds it.
+        let findings = try store.verify { _ in }
+        #expect(findings.first == error?.message)
+    }
+
+    @Test func `A proof of a key that was altered is refused`() throws {
+        try makeTwo()
+        try tamper("UPDATE storeKey SET proof = CAST(substr(CAST(proof AS BLOB), 1, 40) || x'00' AS TEXT)")
+        let error = #expect(throws: ChatError.self) { try open(.sample(1)) }
+        #expect(error?.message.contains("proof of storeKey") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `The words of a sealed store are found, and never written to a file`() async throws {
+        var store = try open(nil)
+        let plain = try SQLiteSearch(store)
+        try SealedSamples.write(to: store)
+        try await plain.follow()
+        try plain.close()
+        try store.close()
+        #expect(!folder.url.files(holding: "sealed").isEmpty)
+        #expect(FileManager.default.fileExists(atPath: folder.url.appending(path: "search.sqlite").path))
+
+        store = try open(.sample(1))
+        let search = try SQLiteSearch(store)
+        try await search.follow()
+        #expect(!FileManager.default.fileExists(atPath: folder.url.appending(path: "search.sqlite").path))
+        let engine = try Engine(store: store, index: search, execution: .inline)
+        let query = SearchQuery("message cont", in: .group("g"))
+        let found = await withCheckedContinuation { continuation in
+            engine.search(query, by: Caller(user: "admin", isAdmin: true), offload: { $0() }) {
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(try found.get().hits.count == 1)
+        try search.close()
+    }
+}
+
+@Suite struct StoreKeyTests {
+    private func refusal(_ text: String) -> String {
+        do throws(ChatError) {
+            _ = try StoreKeys(text: text)
+            return "taken"
+        } catch {
+            return error.message
+        }
+    }
+
+    @Test func `Keys are read a line each, the newest first, and named by what they are`() throws {
+        let (first, second) = (Data(repeating: 1, count: 32), Data(repeating: 2, count: 32))
+        let text = "# since May\n\(first.base64EncodedString())\n\n  \(second.base64EncodedString())  \r\n"
+        let keys = try StoreKeys(text: text)
+        #expect(keys.keys.map(\.id) == [try StoreKey(first).id, try StoreKey(second).id])
+        #expect(keys.newest?.id == keys.keys[0].id && keys.keys[0].id != keys.keys[1].id)
+        #expect(StoreKey.ID("\(keys.keys[0].id)") == keys.keys[0].id)
+        let off = try StoreKeys(text: "plain\n" + text)
+        #expect(off.newest == nil && off.keys.count == 2)
+        #expect(try StoreKeys(text: "plain").keys.isEmpty)
+    }
+
+    @Test func `What is no key is refused by its line, and not repeated`() {
+        let good = Data(repeating: 1, count: 32).base64EncodedString()
+        #expect(
+            refusal("") == "keys: there is no key: make one with `openssl rand -base64 32`"
+                || refusal("").contains("no key"))
+        #expect(refusal(good + "\nc2VjcmV0").contains("line 2"))
+        #expect(!refusal(good + "\nc2VjcmV0").contains("c2VjcmV0"))
+        #expect(refusal(good + "\n" + good).contains("line 2 is a key that is there already"))
+        #expect(refusal(good + "\nplain").contains("line 2"))
+        #expect(throws: ChatError.self) { try StoreKey(Data(count: 16)) }
+    }
+}
