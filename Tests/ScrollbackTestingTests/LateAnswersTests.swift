@@ -1,6 +1,7 @@
 import Scrollback
 import ScrollbackEngine
 import ScrollbackModel
+import ScrollbackSync
 import ScrollbackTesting
 import ScrollbackWire
 import Testing
@@ -124,6 +125,62 @@ struct LateAnswersTests {
             #expect(
                 try await eventually { try await phone.texts(in: channel) == ["1", "2", "3", "4", "5", "6"] })
             _ = subscription
+        }
+    }
+
+    /// Whether a device has heard of all that its user did in the group.
+    private func hasHeardAll(_ device: ChatClient, in world: ChatWorld) async throws -> Bool {
+        let heard = try await device.core.store.read { [group] in try $0.readState(of: group)?.countedAt.userRev }
+        return try heard == world.engine.head(of: group, by: bob).userRev
+    }
+
+    @Test("A mark that another device ends before the answer to it has come is ended by what is asked then")
+    func markEndedMeanwhile() async throws {
+        let held = HeldTransport { if case .state(_, .markUnread) = $0 { true } else { false } }
+        try await withGroup(held) { world, alice, phone in
+            let laptop = try await world.client("bob")
+            try await laptop.ready()
+            try await alice.say(1...3, in: group)
+            try await until("there", [phone, laptop]) { try await $0.recents[group]?.unread == 3 }
+            held.hold()
+            try await phone.conversation(group).markUnread()
+            #expect(try await eventually { held.heldCount == 1 })
+            try await until("marked", [laptop]) { try await $0.recents[group]?.isMarkedUnread == true }
+            try await laptop.conversation(group).markRead()
+            #expect(try await eventually { try !world.engine.head(of: group, by: bob).isMarkedUnread })
+            #expect(try await eventually { try await hasHeardAll(phone, in: world) })
+            // What this device waits to hear of holds until then.
+            #expect(try await phone.recents[group]?.isMarkedUnread == true)
+            let asked = world.requests(of: "bob")["heads"] ?? 0
+            held.release()
+            try await until("ended", [phone]) { try await $0.recents[group]?.isMarkedUnread == false }
+            #expect(world.requests(of: "bob")["heads"] == asked + 1)
+        }
+    }
+
+    @Test("A mark that a read did not know of is shown, where something newer is heard before the answer to the read")
+    func markUnknownToTheRead() async throws {
+        let held = HeldTransport { if case .state(_, .read) = $0 { true } else { false } }
+        try await withGroup(held) { world, alice, phone in
+            try await alice.say(1...3, in: group)
+            #expect(try await eventually { try await phone.recents[group]?.unread == 3 })
+            world.goOffline("bob")
+            try await phone.conversation(group).markRead()
+            _ = try await world.perform { $0.change(group, .markUnread, by: bob, completion: $1) }
+            held.hold()
+            world.goOnline("bob")
+            #expect(try await eventually { held.heldCount == 1 })
+            try await phone.ready()
+            _ = try await world.perform {
+                $0.change(group, .settings(isMuted: true, isPinned: nil), by: bob, completion: $1)
+            }
+            #expect(try await eventually { try await hasHeardAll(phone, in: world) })
+            // It might be the mark that the read ends.
+            #expect(try await phone.recents[group]?.isMarkedUnread == false)
+            let asked = world.requests(of: "bob")["heads"] ?? 0
+            held.release()
+            try await until("marked", [phone]) { try await $0.recents[group]?.isMarkedUnread == true }
+            #expect(world.requests(of: "bob")["heads"] == asked + 1)
         }
     }
 
