@@ -129,6 +129,30 @@ struct RecentsEdgeTests {
         await scene.world.close()
     }
 
+    @Test("What was hidden in a channel before its members were told that it was said is shown on none of the devices")
+    func hiddenBeforeItsNews() async throws {
+        let scene = try await scene()
+        let channel = ConversationID.community("city", channel: "open")
+        try await scene.world.makeCommunity("city", channels: ["open"], members: ["alice", "bob"])
+        try await scene.alice.say(1...1, in: channel)
+        try await until("one", scene.devices) { try await $0.recents[channel]?.lastMessage?.text == "1" }
+        for round in 1...10 {
+            let said = try #require(try await scene.alice.say(2...2, in: channel).first)
+            _ = try await scene.world.perform { $0.hide([said.id], in: channel, by: bob, completion: $1) }
+            try await until("hidden \(round)", scene.devices) { device in
+                guard try await device.core.store.read({ try $0.newestPlace(of: channel)?.seq }) == said.seq else {
+                    return false
+                }
+                return try await device.recents[channel]?.lastMessage?.text == "1"
+            }
+        }
+        // The news that were still to come brought nothing back.
+        try await scene.alice.say(3...3, in: .direct("bob"))
+        try await Task.sleep(for: .milliseconds(120))
+        try await until("hidden still", scene.devices) { try await $0.recents[channel]?.lastMessage?.text == "1" }
+        await scene.world.close()
+    }
+
     @Test("A hundred and one pinned conversations are all in the list of a new device, in the order of the others")
     func manyPins() async throws {
         let scene = try await scene()

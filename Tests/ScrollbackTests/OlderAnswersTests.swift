@@ -218,6 +218,59 @@ struct OlderAnswersTests {
         }
     }
 
+    @Test("What was said and recalled in one transaction is not brought back by an answer from between the two")
+    func saidAndRecalled() async throws {
+        try await apply(head(2, userRev: 5))
+        let between = head(4, unread: 2, userRev: 5)
+        let said = try [3, 4].map { try #require(head($0, userRev: 5).lastMessage) }
+        var recalled = said[0]
+        recalled.rev = 1
+        recalled.attributes.traits.countsUnread = false
+        _ = try await store.write { [group, epoch, recalled] in
+            try $0.apply(said.map { .live(.message($0)) } + [.live(.changed(group, epoch, .message(recalled)))])
+        }
+        #expect(try await entry()?.unread == 1)
+        try await apply(between)
+        #expect(try await entry()?.unread == 1)
+        #expect(try await store.read { try $0.uncertainConversations() } == [])
+    }
+
+    @Test("What was hidden in a channel before its news is not shown, whichever comes first", arguments: [true, false])
+    func hiddenBeforeItsNews(isAnswerFirst: Bool) async throws {
+        let channel = ConversationID.community("city", channel: "open")
+        try await apply(head(3, of: channel, unread: 1, userRev: 5))
+        let said = try #require(head(4, of: channel, userRev: 5).lastMessage)
+        let place = LogHead(epoch: epoch, view: 0, head: 4, firstSeq: 1, n: 4, rev: 0)
+        let news = LogInput.live(.head(channel, place, last: said, altersCounts: false))
+        var answer = head(3, of: channel, unread: 1, userRev: 6)
+        answer.state = place
+        func asks(_ input: LogInput) async throws -> Bool {
+            try await store.write { try $0.apply([input]) }.last?.needsHead ?? false
+        }
+        // Of what is known to be there nobody need ask.
+        #expect(try await !asks(.live(.hidden(channel, epoch, [1...1]))))
+        #expect(try await asks(.live(.hidden(channel, epoch, [4...4]))))
+        // The news bring something new, or what the answer did not.
+        if isAnswerFirst { try await apply(answer) }
+        #expect(try await asks(news) == isAnswerFirst)
+        if !isAnswerFirst { try await apply(answer) }
+        let last = try await store.read { try $0.recent(channel)?.lastMessage?.seq }
+        #expect(last == 3)
+    }
+
+    @Test("Of a channel where nothing else is left than what the list passes over, no row above that stays")
+    func passedOverIsLeft() async throws {
+        let channel = ConversationID.community("city", channel: "open")
+        try await apply(head(4, of: channel, unread: 1, userRev: 5))
+        var answer = head(3, of: channel, unread: 1, userRev: 6)
+        answer.state.head = 4
+        answer.state.n = 4
+        answer.lastMessage?.attributes.traits.updatesRecents = false
+        try await apply(answer)
+        let last = try await store.read { try $0.recent(channel)?.lastMessage?.seq }
+        #expect(last == 3)
+    }
+
     @Test("What came and was hidden in one transaction leaves the server to say when the conversation was active")
     func cameAndWent() async throws {
         // Nothing is shown of it before.

@@ -47,7 +47,8 @@ extension LocalWriter {
             } else if state.firstSeq > before.firstSeq {
                 read.erased(before.firstSeq...state.firstSeq - 1)
             }
-            if edits.contains(where: \.erasesEverything) { read.erased(1...max(1, state.head)) }
+            // Which of the changes that nobody remembers altered counts is not known.
+            if edits.contains(where: \.erasesEverything) { read.erased(1...max(1, state.head), rev: state.rev) }
             for message in edits.flatMap(\.upserts) where before.gaps.contains(message.seq) {
                 read.learned(message, reader: user)
             }

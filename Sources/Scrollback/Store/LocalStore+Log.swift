@@ -74,12 +74,26 @@ package enum LogInput: Sendable {
     /// A message that was looked up by itself.
     case found(Message)
 
-    /// Whether it tells of a change that may have taken a message away, and not of which: in a channel that is not heard.
+    /// Whether only a head says what the list shows last, whatever another answer makes of the counts.
     ///
-    /// Counts may be made right by another answer; what is shown last only by a head.
-    func mayTakeAway(after before: LogState?) -> Bool {
-        guard case .live(.head(let id, let head, _, altersCounts: true)) = self else { return false }
-        return !id.kind.traits.streamsToMembers && head.rev > before?.latestRev ?? 0
+    /// In a channel that is not heard a change may have taken a message away, and it is not told which. News are older than what
+    /// they come after: the newest message they bring may be gone where its place was known, and what the user hid may be
+    /// brought by news that have yet to come.
+    func leavesLastOpen(after before: LogState) -> Bool {
+        guard !conversation.kind.traits.streamsToMembers else { return false }
+        switch self {
+        case .live(.head(_, let head, _, let altersCounts)):
+            return altersCounts && head.rev > before.latestRev || bringsWhatWasMissing(in: before)
+        case .live(.hidden(_, let epoch, let places)):
+            return epoch == before.epoch && places.contains { $0.upperBound > before.head }
+        default: return false
+        }
+    }
+
+    /// Whether news bring a message of a place that was known to be missing.
+    func bringsWhatWasMissing(in before: LogState) -> Bool {
+        guard case .live(.head(let id, let head, let last?, _)) = self else { return false }
+        return id.kind.traits.hasRecents && head.epoch == before.epoch && before.gaps.contains(last.seq)
     }
 
     package var conversation: ConversationID {
@@ -209,7 +223,9 @@ extension LocalWriter {
             head.firstSeq = max(head.firstSeq, log.state?.firstSeq ?? 1)
             var state = try log.state ?? adopted(head)
             edits.append(state.apply(head: head))
-            if let last { edits.append(state.apply(message: last)) }
+            if let last, before.map({ !input.bringsWhatWasMissing(in: $0) }) ?? true {
+                edits.append(state.apply(message: last))
+            }
             log.state = state
         case .live(.hidden(_, let epoch, let places)):
             guard var state = log.state else { break }
@@ -240,7 +256,7 @@ extension LocalWriter {
             conversation: id, input: input, edit: edit,
             behind: edit.needsSync ? log.state?.position(in: id) : nil, changedGaps: before?.gaps != log.state?.gaps,
             needsHead: !isHead
-                && (before == nil || edits.contains(where: \.erasesEverything) || input.mayTakeAway(after: before)))
+                && (before.map(input.leavesLastOpen) ?? true || edits.contains(where: \.erasesEverything)))
     }
 
     /// Rows that a head says are not the user's to see any more: newer ones than the newest that it shows.
@@ -251,8 +267,7 @@ extension LocalWriter {
         guard let state = log.saved, state.epoch == head.state.epoch, state.view == head.state.view,
             !head.conversation.kind.traits.streamsToMembers,
             // What does not roam is not shown, and there all the same.
-            head.lastMessage != nil || head.roamSeq == 0,
-            head.lastMessage.map({ $0.attributes.traits.bits & MessageTraits.passedOver == 0 }) ?? true
+            head.lastMessage != nil || head.roamSeq == 0
         else { return [] }
         return try Seq.fetchAll(
             db.cachedStatement(

@@ -6,6 +6,9 @@ package import ScrollbackModel
 extension ReadState {
     /// A message changed: one that counts no more, or mentions the user no more, or now does.
     ///
+    /// Of what this device has yet to count, or counted as read, an answer from before the change may say more: that it is
+    /// older is noted wherever the message lies.
+    ///
     /// - Parameters:
     ///   - old: the message as it was here, where it was held.
     ///   - mayHavePassed: whether the user may have sent something after the message. Sending moves the position on, and
@@ -13,20 +16,21 @@ extension ReadState {
     package mutating func changed(
         _ new: Message, replacing old: Message?, reader: UserID, mayHavePassed: @autoclosure () throws -> Bool
     ) rethrows {
-        guard new.rev > countedAt.rev, new.seq > position, new.seq <= countedAt.seq, new.sender != reader else {
-            return
-        }
+        guard new.sender != reader else { return }
+        let isCounted = new.rev > countedAt.rev && new.seq > position && new.seq <= countedAt.seq
         guard let old else {
+            touchedRev = max(touchedRev, new.rev)
             // What it was is not known; to have taken something away something must have been there.
             let mayMatter = unread > 0 || mentions > 0 || new.isMention(of: reader)
-            if mayMatter { distrust(since: new.rev) }
+            if isCounted, mayMatter { doubt() }
             return
         }
         let (isMention, wasMention) = (new.isMention(of: reader), old.isMention(of: reader))
         guard new.countsUnread != old.countsUnread || isMention != wasMention else { return }
+        touchedRev = max(touchedRev, new.rev)
+        guard isCounted else { return }
         unread = max(0, unread + (new.countsUnread ? 1 : 0) - (old.countsUnread ? 1 : 0))
         mentions = max(0, mentions + (isMention ? 1 : 0) - (wasMention ? 1 : 0))
-        touchedRev = max(touchedRev, new.rev)
         if isMention, !wasMention, try mayHavePassed() { certainty = .disputed }
     }
 
@@ -39,11 +43,14 @@ extension ReadState {
     ///
     /// - Parameter rev: the change that took them; without one, nothing but the places themselves says when.
     package mutating func erased(_ places: SeqRange, rev: Int64? = nil) {
+        if let rev {
+            touchedRev = max(touchedRev, rev)
+            if rev <= countedAt.rev { return }
+        }
         guard places.upperBound > position, places.lowerBound <= countedAt.seq, unread > 0 || mentions > 0 else {
             return
         }
-        if let rev, rev <= countedAt.rev { return }
-        distrust(since: rev ?? touchedRev)
+        doubt()
     }
 
     /// A message that lay in a gap is known now: it was taken for one of somebody else's that mentions nobody.
@@ -134,13 +141,7 @@ extension ReadState {
         doubt()
     }
 
-    /// The counts may not be right: only the server, or counting anew, says what they are.
-    private mutating func distrust(since rev: Int64) {
-        doubt()
-        touchedRev = max(touchedRev, rev)
-    }
-
-    /// The counts are near, no more.
+    /// The counts are near, no more: only the server, or counting anew, says what they are.
     mutating func doubt() {
         if certainty == .exact { certainty = .estimated }
     }

@@ -15,7 +15,7 @@ package struct ReadState: Hashable, Sendable {
     package internal(set) var countedAt: Stamp
     /// Up to here nothing was guessed from running numbers: what is in gaps above is others', as far as is known.
     package internal(set) var knownThrough: Seq
-    /// The newest change that altered the counts: an answer from before it can't have it.
+    /// The newest change that may have altered what an answer counts: one from before it can't have it.
     package internal(set) var touchedRev: Int64
     /// Whether the counts are what the server would say now.
     package internal(set) var certainty: Certainty

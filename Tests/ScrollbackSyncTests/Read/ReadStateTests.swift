@@ -136,6 +136,37 @@ struct ReadStateTests {
         #expect(shelf.read.isExact)
     }
 
+    @Test("Nor is one from before a change of what was not counted here yet, or was taken away from there")
+    func behindInWhatCame() {
+        // Said and recalled in one moment, and an answer from between the two.
+        var recalled = message(3, nil, rev: 1)
+        recalled.attributes.traits.countsUnread = false
+        for known in [nil, message(3)] {
+            var read = Shelf(summary(read: 0, unread: 2, seq: 2)).read
+            read.changed(recalled, replacing: known, reader: me, mayHavePassed: false)
+            read.apply(summary(read: 0, unread: 3, seq: 3))
+            #expect(read.unread == 2 && !read.isExact)
+            read.apply(summary(read: 0, unread: 2, seq: 3, rev: 1))
+            #expect(read.unread == 2 && read.isExact)
+        }
+        var read = Shelf(summary(read: 0, unread: 2, seq: 2)).read
+        read.erased(3...4, rev: 2)
+        read.apply(summary(read: 0, unread: 4, seq: 4, rev: 1))
+        #expect(read.unread == 2 && !read.isExact)
+    }
+
+    @Test("Nor from before the recall of what was read here, once that is to be read again")
+    func behindInTheRead() {
+        var shelf = Shelf(summary(read: 0, unread: 2, seq: 2), rows: messages(1...2))
+        shelf.markRead(upTo: 2)
+        var recalled = message(2, nil, rev: 1)
+        recalled.attributes.traits.countsUnread = false
+        shelf.apply(.message(recalled))
+        shelf.read.dropPendingRead()
+        shelf.apply(summary(read: 0, unread: 2, seq: 2))
+        #expect(shelf.read.unread == 1 && shelf.read.isExact)
+    }
+
     @Test("What this device holds is counted anew where an answer can't be used")
     func countedAnew() {
         var shelf = Shelf(summary(read: 7, unread: 3, seq: 10), rows: [message(8), message(9), message(10)])
