@@ -267,7 +267,8 @@ extension ChatWorld {
     /// Lets a user's connections have too much to read, or catch up.
     package func setSlow(_ isSlow: Bool, _ user: UserID) { server.setSlow(isSlow, user) }
 
-    /// Lets answers to a user's questions come late, each by another time, past what happens meanwhile.
+    /// Lets answers to a user's questions come late, each by another time, past what happens meanwhile; and lets them hear of
+    /// what happens in heaps.
     package func setLate(_ isLate: Bool, _ user: UserID) { server.setLate(isLate, user) }
 
     /// Changes what an operator sets.

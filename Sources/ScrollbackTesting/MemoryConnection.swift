@@ -29,6 +29,8 @@ final class MemoryConnection: TransportConnection {
     private let isCut = Atomic<Bool>(false)
     /// Of rooms whose messages were left out for this connection, where they stand.
     private let owed = Mutex<[ConversationID: HeadFrame]>([:])
+    /// Events that come in one heap, a little later.
+    private let heap = Mutex<[[UInt8]]>([])
 
     init(
         server: MemoryServer, user: UserID, services: SessionServices,
@@ -83,16 +85,41 @@ final class MemoryConnection: TransportConnection {
     }
 
     fileprivate func arrive(_ frame: [UInt8]) {
-        let arrival = DispatchWorkItem { [self] in
-            guard !isCut.load(ordering: .acquiring) else { return }
-            if server.mustLose(frame, to: user) { return cut() }
-            events(.frame(frame))
+        guard server.isLate(user) else {
+            return queue.async { [self] in
+                arriveHeap()
+                hand(over: frame)
+            }
         }
-        if server.isLate(user), frame.starts(with: Self.answer) {
-            queue.asyncAfter(deadline: .now() + .milliseconds(Int.random(in: 0...15)), execute: arrival)
-        } else {
-            queue.async(execute: arrival)
+        guard frame.starts(with: Self.answer) else {
+            let isFirst = heap.withLock { heap in
+                heap.append(frame)
+                return heap.count == 1
+            }
+            if isFirst { queue.asyncAfter(deadline: Self.soon) { [self] in arriveHeap() } }
+            return
         }
+        queue.asyncAfter(deadline: Self.soon) { [self] in
+            // No answer comes before what was said before it was given.
+            arriveHeap()
+            hand(over: frame)
+        }
+    }
+
+    private static var soon: DispatchTime { .now() + .milliseconds(Int.random(in: 0...15)) }
+
+    private func arriveHeap() {
+        let frames = heap.withLock { heap in
+            defer { heap = [] }
+            return heap
+        }
+        for frame in frames { hand(over: frame) }
+    }
+
+    private func hand(over frame: [UInt8]) {
+        guard !isCut.load(ordering: .acquiring) else { return }
+        if server.mustLose(frame, to: user) { return cut() }
+        events(.frame(frame))
     }
 
     private static let answer = Array(#"{"type":"result""#.utf8)

@@ -91,7 +91,7 @@ final class MemoryServer: Sendable {
         state.withLock { $0.requests[user] ?? [:] }
     }
 
-    /// Whether the answers to a user's questions come late.
+    /// Whether what reaches a user's devices comes late.
     func isLate(_ user: UserID) -> Bool { state.withLock { $0.late.contains(user) } }
 
     func setLate(_ isLate: Bool, _ user: UserID) {

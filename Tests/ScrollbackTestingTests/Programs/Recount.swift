@@ -358,10 +358,16 @@ struct Recount {
                 if entry?.unread ?? 0 != unread || entry?.mentions ?? 0 != mentions {
                     wrong.append(
                         "device \(index), \(place): \(entry?.unread ?? 0) and \(entry?.mentions ?? 0), not \(unread) and "
-                            + "\(mentions); the server says \(try serversCounts(of: place))\n\(try await device.counts(of: place))"
+                            + "\(mentions); the server says \(serversCounts(of: place))\n\(try await device.counts(of: place))"
                     )
                 }
                 if isMuted.contains(place) { totals.muted += unread } else { totals.notifying += unread }
+                let (last, serversLast) = (entry?.lastMessage?.seq, serversHead(of: place)?.lastMessage?.seq)
+                if isMember, entry != nil, last != serversLast {
+                    wrong.append(
+                        "device \(index), \(place): shows \(last ?? 0), the server \(serversLast ?? 0)\n"
+                            + "\(try await device.counts(of: place))")
+                }
                 // Counts may be right before the messages are heard of, and then what "all" is on this device is not known.
                 let heard = try await device.core.store.read { try $0.log(of: place)?.head }
                 if isMember, let heard, heard < paper.entries.count {
@@ -384,8 +390,12 @@ struct Recount {
         return wrong
     }
 
-    private func serversCounts(of place: ConversationID) throws -> String {
-        guard let head = try? world.engine.head(of: place, by: Caller(user: Self.bob)) else { return "nothing" }
+    private func serversHead(of place: ConversationID) -> ConversationHead? {
+        try? world.engine.head(of: place, by: Caller(user: Self.bob))
+    }
+
+    private func serversCounts(of place: ConversationID) -> String {
+        guard let head = serversHead(of: place) else { return "nothing" }
         return "\(head.unread) and \(head.mentions), read to \(head.readSeq) of \(head.head)"
     }
 
