@@ -1,0 +1,199 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackTesting
+import Synchronization
+import Testing
+
+/// Events, answers and transactions in every order: what comes when is part of the seed, so a fault is replayed exactly.
+@Suite("Orders of events and answers")
+struct OrderTests {
+    @Test("However late answers come and however events are heaped, a device counts and shows what the server does")
+    func ordered() async throws {
+        try await Seeds.each(upTo: 20_000, per: 2, Self.failure)
+    }
+
+    private static func failure(of seed: UInt64) async throws -> String? {
+        var program = try await OrderProgram(seed: seed)
+        for _ in 0..<80 { try await program.step() }
+        let wrong = try await program.differences()
+        try program.device.close()
+        guard !wrong.isEmpty else { return nil }
+        return """
+            \(wrong.joined(separator: "\n"))
+            replay with SCROLLBACK_SEED=\(seed) swift test --filter OrderTests
+            \(program.steps.joined(separator: "\n"))
+            """
+    }
+}
+
+/// One random program: alice and carol write, recall and edit; bob reads, hides and clears, here and elsewhere.
+private struct OrderProgram {
+    let device: SteppedDevice
+    private(set) var steps: [String] = []
+    private let engine: Engine
+    private let clock = Clock()
+    private var random: SplitMix64
+    private var said: [ConversationID: [(id: MessageID, sender: UserID)]] = [:]
+
+    private static let admin = Caller(user: "root", isAdmin: true)
+    private static let channel = ConversationID.community("city", channel: "general")
+    private static let places: [ConversationID] = [.group("one"), .direct("alice"), channel, channel]
+
+    /// No two readings are the same, and none is by chance.
+    private final class Clock: Sendable {
+        private let ticks = Mutex<Int64>(0)
+
+        var now: Date {
+            ticks.withLock { ticks in
+                ticks += 1
+                return Date(timeIntervalSince1970: 1_800_000_000 + Double(ticks))
+            }
+        }
+    }
+
+    init(seed: UInt64) async throws {
+        random = SplitMix64(seed: seed)
+        engine = try Engine(
+            store: MemoryStore(generation: 0x5EED), execution: .inline, clock: { [clock] in clock.now })
+        let members: [UserID] = ["alice", "bob", "carol"]
+        let settings: [(ConversationID, ConversationSettings)] = [
+            (.group("one"), ConversationSettings(name: "one", members: members)),
+            (.community("city"), ConversationSettings(name: "city", members: members)),
+            (Self.channel, ConversationSettings(name: "general")),
+        ]
+        for (id, settings) in settings {
+            _ = try engine.done { $0.putConversation(id, settings, by: Self.admin, completion: $1) }
+        }
+        device = try await SteppedDevice(engine)
+    }
+
+    // MARK: Choices
+
+    private mutating func chance(_ one: UInt64) -> Bool { random.next() % one == 0 }
+    private mutating func newID() -> MessageID { MessageID(at: clock.now, using: &random) }
+
+    /// Who a conversation is for whom.
+    private func name(_ place: ConversationID) -> ConversationID { place.absolute(for: "bob") }
+
+    private mutating func entry(of place: ConversationID) -> (seq: Seq, id: MessageID, sender: UserID)? {
+        // Mostly of the newest, which answers are about.
+        let all = said[place, default: []].enumerated().map { (Seq($0.offset + 1), $0.element.id, $0.element.sender) }
+        return (chance(4) ? all : all.suffix(3)).randomElement(using: &random)
+    }
+
+    // MARK: Steps
+
+    mutating func step() async throws {
+        let place = Self.places.randomElement(using: &random) ?? Self.channel
+        switch Int.random(in: 0...27, using: &random) {
+        case 0...4: try say(in: place)
+        case 5, 6: try recall(in: place)
+        case 7: try edit(in: place)
+        case 8: try hide(in: place)
+        case 9: try deleteRange(in: place)
+        case 10: try await read(in: place)
+        case 11: try readElsewhere(in: place)
+        case 12: try clear(in: place)
+        case 13, 14:
+            engine.hub.announceMovedChannels()
+            steps.append("channels are announced")
+        default:
+            try await device.step(using: &random)
+        }
+    }
+
+    private mutating func say(in place: ConversationID) throws {
+        let senders: [UserID] = place == .direct("alice") ? ["alice"] : ["alice", "carol"]
+        let sender = chance(8) ? "bob" : senders.randomElement(using: &random) ?? "alice"
+        let type: MessageType = chance(4) ? .notice : .text
+        let mentions: Mentions? =
+            ([nil, nil, .users(["bob"]), .everyone()] as [Mentions?]).randomElement(using: &random) ?? nil
+        let content = try MessageContent(type: type, json: RawJSON(known: #"{"text":"hello"}"#))
+        let submission = Submission(
+            id: newID(), content: content, attributes: MessageAttributes(mentions: mentions))
+        _ = try engine.done { $0.send(submission, to: name(place), by: Caller(user: sender), completion: $1) }
+        said[place, default: []].append((submission.id, sender))
+        steps.append("\(place) \(said[place]?.count ?? 0): \(sender) \(type)\(mentions == nil ? "" : " @")")
+    }
+
+    private mutating func recall(in place: ConversationID) throws {
+        guard let entry = entry(of: place) else { return }
+        _ = try? engine.done { engine, completion in
+            engine.delete([entry.id], in: name(place), by: Caller(user: entry.sender), completion: completion)
+        }
+        steps.append("\(place): \(entry.sender) recalls \(entry.seq)")
+    }
+
+    private mutating func edit(in place: ConversationID) throws {
+        guard let entry = entry(of: place) else { return }
+        let edit = MessageEdit(.text("edited"), mentions: chance(2) ? .remove : .set(.users(["bob"])))
+        _ = try? engine.done { engine, completion in
+            engine.edit(entry.id, in: name(place), edit, by: Caller(user: entry.sender), completion: completion)
+        }
+        steps.append("\(place): \(entry.sender) edits \(entry.seq)")
+    }
+
+    private mutating func hide(in place: ConversationID) throws {
+        guard let entry = entry(of: place) else { return }
+        _ = try? engine.done { $0.hide([entry.id], in: place, by: SteppedDevice.bob, completion: $1) }
+        steps.append("bob hides \(place) \(entry.seq)")
+    }
+
+    private mutating func deleteRange(in place: ConversationID) throws {
+        guard chance(2), let entry = entry(of: place) else { return }
+        let range = DeleteRange(from: .seq(entry.seq), to: .seq(entry.seq + Seq(random.next() % 3)))
+        _ = try? engine.done {
+            $0.delete(range, of: name(place), by: Self.admin, completion: $1)
+        }
+        steps.append("\(place): from \(entry.seq) on some are deleted")
+    }
+
+    private mutating func read(in place: ConversationID) async throws {
+        let seq = entry(of: place)?.seq
+        try await device.read(place, upTo: seq)
+        steps.append("bob reads \(place) to \(seq ?? 0) here")
+    }
+
+    private mutating func readElsewhere(in place: ConversationID) throws {
+        guard let entry = entry(of: place), let head = try? engine.head(of: place, by: SteppedDevice.bob) else {
+            return
+        }
+        let change = StateChange.read(seq: entry.seq, epoch: head.state.epoch, userRev: nil)
+        _ = try engine.done { $0.change(place, change, by: SteppedDevice.bob, completion: $1) }
+        steps.append("bob reads \(place) to \(entry.seq) elsewhere")
+    }
+
+    private mutating func clear(in place: ConversationID) throws {
+        guard chance(3), let entry = entry(of: place), let head = try? engine.head(of: place, by: SteppedDevice.bob)
+        else { return }
+        _ = try engine.done {
+            $0.clear(place, through: entry.seq, epoch: head.state.epoch, by: SteppedDevice.bob, completion: $1)
+        }
+        steps.append("bob clears \(place) to \(entry.seq)")
+    }
+
+    // MARK: At rest
+
+    /// What the device shows and the server does not, once everything was heard and answered.
+    mutating func differences() async throws -> [String] {
+        engine.hub.announceMovedChannels()
+        for _ in 0..<10_000 where !device.isQuiet { try await device.step(using: &random) }
+        guard device.isQuiet else { return ["the device asks without end"] }
+        var wrong: [String] = []
+        for place in Set(Self.places) {
+            guard let head = try? engine.head(of: place, by: SteppedDevice.bob) else { continue }
+            let (entry, state, log) = try await device.store.read { reader in
+                (try reader.recent(place), try reader.readState(of: place), try reader.log(of: place))
+            }
+            let shown = "\(entry?.unread ?? 0) and \(entry?.mentions ?? 0), last \(entry?.lastMessage?.seq ?? 0)"
+            let truth = "\(head.unread) and \(head.mentions), last \(head.lastMessage?.seq ?? 0)"
+            guard shown != truth || state.map({ !$0.isExact }) ?? false else { continue }
+            wrong.append(
+                "\(place): \(shown); the server \(truth)\n\(String(describing: state))\n\(String(describing: log))")
+        }
+        return wrong
+    }
+}

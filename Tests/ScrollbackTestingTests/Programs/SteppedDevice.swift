@@ -1,0 +1,259 @@
+import Foundation
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSync
+import ScrollbackWire
+import Synchronization
+
+/// A device of bob's without a clock, a network or a thread: what he hears, what the server is asked and what it answers each
+/// come when a program says so.
+///
+/// Its store is the real one, and so are the events. What a driver does with outcomes is written down once more, as plainly
+/// as can be.
+final class SteppedDevice {
+    static let bob = Caller(user: "bob")
+
+    let store: LocalStore
+    private let engine: Engine
+    private let outlet = Outlet()
+    private let session: Session
+    private var resume = ResumeState()
+    private var released: [LiveEvent] = []
+    private var questions: [Question] = []
+    private var answers: [Answer] = []
+    private var asked: Set<ConversationID> = []
+    private var askedAgain: Set<ConversationID> = []
+    private var told: Set<ConversationID> = []
+
+    private enum Question {
+        case heads([ConversationID])
+        case logs(batch: Int, [LogPosition])
+        case read(ReadMark)
+    }
+
+    private struct Answer {
+        /// How many events were said before it: no answer passes those.
+        var after: Int
+        var body: Body
+
+        enum Body {
+            case heads([ConversationHead], of: [ConversationID])
+            case logs(batch: Int, [LogPosition], [LogSyncAnswer])
+            case read(ConversationID, ReadSummary)
+        }
+    }
+
+    init(_ engine: Engine) async throws {
+        self.engine = engine
+        store = try LocalStore(directory: nil, user: "bob")
+        let services = SessionServices(
+            engine: engine, verify: { _, completion in completion(.success((caller: Self.bob, expiresAt: nil))) },
+            offload: { $0() })
+        session = Session(services: services, lane: outlet, outlet: outlet)
+        session.receive(ClientFrame.hello(.init(token: "bob", device: "stepped", cursor: nil)).encoded())
+        let window = try engine.syncWindow(cursor: nil, limit: 100, by: Self.bob)
+        try await store.write { writer in
+            _ = try writer.store(window.heads, totals: window.totals, endsPass: true)
+            try writer.saveCursor(window.cursor, endsPass: true)
+        }
+        for case .pullWindow(let request, _) in resume.connected(cursor: nil) {
+            _ = resume.windowAnswered(request, heads: [], cursor: window.cursor, isDone: true)
+            _ = resume.windowStored { _ in nil }
+        }
+    }
+
+    func close() throws {
+        session.disconnected()
+        try store.close()
+    }
+
+    /// Whether there is anything left to hear, to ask or to be answered.
+    var isQuiet: Bool { outlet.waiting == 0 && questions.isEmpty && answers.isEmpty }
+
+    /// One thing happens.
+    func step(using random: inout SplitMix64) async throws {
+        switch random.next() % 4 {
+        case 0: try await hear(Int.random(in: 1...4, using: &random))
+        case 1 where !questions.isEmpty:
+            try answer(questions.remove(at: Int.random(in: 0..<questions.count, using: &random)))
+        case 2 where !answers.isEmpty:
+            let answer = answers.remove(at: Int.random(in: 0..<answers.count, using: &random))
+            try await hear(answer.after - outlet.taken)
+            try await take(answer)
+        default: break
+        }
+    }
+
+    /// Reads here, and tells the server when it can be.
+    func read(_ id: ConversationID, upTo seq: Seq?) async throws {
+        _ = try await store.write { try $0.markRead(id, upTo: seq) }
+        try await tell()
+    }
+
+    // MARK: Events
+
+    /// The next events, as if they had come in one heap.
+    private func hear(_ count: Int) async throws {
+        for event in try outlet.take(count) {
+            if let live = event.live {
+                perform(resume.live(live))
+                continue
+            }
+            try await applyReleased()
+            switch event {
+            case .read(let id, let summary): try await take(summary, in: id)
+            case .reads(let reads): for read in reads { try await take(read.summary, in: read.conversation) }
+            case .conversation(let id, isDeleted: false): learn([id])
+            default: break
+            }
+        }
+        try await applyReleased()
+    }
+
+    private func perform(_ actions: [ResumeAction]) {
+        for action in actions {
+            switch action {
+            case .sync(let batch, let positions): questions.append(.logs(batch: batch, positions))
+            case .release(let events): released += events
+            case .wake(let date): perform(resume.tick(now: date))
+            case .pullWindow, .storeHeads, .recheck: break
+            }
+        }
+    }
+
+    private func applyReleased() async throws {
+        guard !released.isEmpty else { return }
+        let inputs = released.map { LogInput.live($0) }
+        released = []
+        follow(try await store.write { try $0.apply(inputs) })
+    }
+
+    private func follow(_ outcomes: [LogOutcome]) {
+        learn(outcomes.filter(\.needsHead).map(\.conversation))
+        for behind in outcomes.compactMap(\.behind) where behind.conversation.kind.traits.replaysMissed {
+            perform(resume.needsSync(behind))
+        }
+    }
+
+    private func take(
+        _ summary: ReadSummary, in id: ConversationID, answers told: LocalWriter.Told? = nil
+    ) async throws {
+        if try await store.write({ try $0.apply(summary, in: id, answers: told) }) { learn([id]) }
+    }
+
+    // MARK: Questions and answers
+
+    private func learn(_ ids: [ConversationID]) {
+        askedAgain.formUnion(ids.filter(asked.contains))
+        let new = Set(ids).subtracting(asked).sorted()
+        guard !new.isEmpty else { return }
+        asked.formUnion(new)
+        questions.append(.heads(new))
+    }
+
+    private func tell() async throws {
+        let marks = try await store.read { try $0.pendingReads() }
+        for mark in marks where told.insert(mark.conversation).inserted { questions.append(.read(mark)) }
+    }
+
+    private func answer(_ question: Question) throws {
+        let body: Answer.Body
+        switch question {
+        case .heads(let ids): body = .heads(try engine.heads(of: ids, by: Self.bob).heads, of: ids)
+        case .logs(let batch, let positions):
+            body = .logs(batch: batch, positions, try engine.syncLogs(positions, by: Self.bob))
+        case .read(let mark):
+            let change = StateChange.read(seq: mark.place.seq, epoch: mark.place.epoch, userRev: mark.userRev)
+            body = .read(
+                mark.conversation,
+                try engine.done { $0.change(mark.conversation, change, by: Self.bob, completion: $1) })
+        }
+        answers.append(Answer(after: outlet.said, body: body))
+    }
+
+    private func take(_ answer: Answer) async throws {
+        switch answer.body {
+        case .heads(let heads, let ids):
+            asked.subtract(ids)
+            let outcomes = try await store.write { try $0.store(heads, totals: nil, endsPass: false) }
+            let again = askedAgain.intersection(ids)
+            askedAgain.subtract(again)
+            follow(outcomes)
+            learn(again.sorted())
+        case .logs(let batch, let positions, let answers):
+            let inputs = answers.compactMap { answer -> LogInput? in
+                guard case .success(let sync) = answer.result,
+                    let asked = positions.first(where: { $0.conversation == answer.conversation })
+                else { return nil }
+                return .sync(sync, asked: asked)
+            }
+            let outcomes = try await store.write { try $0.apply(inputs) }
+            var generator = SplitMix64(seed: UInt64(batch))
+            perform(
+                resume.syncAnswered(
+                    batch, behind: outcomes.compactMap(\.behind), now: .distantPast, using: &generator))
+            learn(outcomes.filter(\.needsHead).map(\.conversation))
+            try await applyReleased()
+        case .read(let id, let summary):
+            told.remove(id)
+            try await take(summary, in: id, answers: .read)
+            try await tell()
+        }
+    }
+}
+
+extension Engine {
+    /// What a write answers, where it is carried out before the call returns.
+    func done<Value: Sendable>(
+        _ body: (Engine, @escaping Engine.Completion<Value>) -> Void
+    ) throws -> Value {
+        let answer = Mutex<Result<Value, ChatError>>(.failure(ChatError(.timeout, "not carried out at once")))
+        body(self) { result in answer.withLock { $0 = result } }
+        return try answer.withLock { $0 }.get()
+    }
+}
+
+extension ServerEvent {
+    fileprivate var live: LiveEvent? {
+        switch self {
+        case .message(let message): .message(message)
+        case .changed(let id, let epoch, let change): .changed(id, epoch, change)
+        case .head(let id, let news):
+            .head(
+                id,
+                LogHead(
+                    epoch: news.epoch, view: 0, head: news.seq, firstSeq: news.floor ?? 1, n: news.n, rev: news.rev),
+                last: news.last, altersCounts: news.altersCounts)
+        case .hidden(let id, let epoch, let places): .hidden(id, epoch, places)
+        default: nil
+        }
+    }
+}
+
+/// What the server said to a device, and how much of it the device has taken.
+private final class Outlet: SessionOutlet, Lane {
+    private let frames = Mutex<(all: [[UInt8]], taken: Int)>(([], 0))
+
+    var said: Int { frames.withLock { $0.all.count } }
+    var taken: Int { frames.withLock { $0.taken } }
+    var waiting: Int { frames.withLock { $0.all.count - $0.taken } }
+
+    func send(_ frame: [UInt8]) { frames.withLock { $0.all.append(frame) } }
+    func close(_ reason: CloseReason, _ text: String) {}
+
+    func deliver(_ frame: [UInt8], to connections: [any Connection], except origin: Origin?) { send(frame) }
+
+    /// The events of the next frames.
+    func take(_ count: Int) throws -> [ServerEvent] {
+        let next = frames.withLock { frames in
+            let upper = min(frames.all.count, frames.taken + max(0, count))
+            defer { frames.taken = upper }
+            return frames.all[frames.taken..<upper]
+        }
+        return try next.compactMap { frame in
+            guard case .event(let event) = try ServerFrame.decode(frame) else { return nil }
+            return event
+        }
+    }
+}
