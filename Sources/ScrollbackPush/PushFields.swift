@@ -2,23 +2,19 @@ import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackWire
 
-/// What every payload tells the receiving app besides the text.
+/// What every payload tells the receiving app besides the text: a ``PushMessage``, as the SDK reads it.
 struct PushFields {
-    /// Names the payload's part that is this server's.
-    static let key = "scrollback"
-    /// Names what the sender handed over (row 130).
-    static let dataKey = "appData"
-
-    /// The message's place, as `PushMessage` of the SDK reads it.
     static func write(_ notification: PushNotification, omitsData: Bool, to writer: inout JSONWriter) {
-        writer.key(key)
-        writer.object { writer in
-            notification.place.writeMembers(to: &writer)
-            writer.field("link", notification.link)
-            // It stands with the message, for who fetches that.
-            if omitsData { writer.field("omitsData", true) }
-        }
-        if !omitsData { writer.field(dataKey, notification.data) }
+        writer.key(PushMessage.key)
+        writer.object { notification.message(omitsData: omitsData).writeMembers(to: &$0) }
+        if !omitsData { writer.field(PushMessage.dataKey, notification.data) }
+    }
+}
+
+extension PushNotification {
+    /// - Parameter omitsData: whether what the sender handed over has no room; who fetches the message finds it there.
+    func message(omitsData: Bool) -> PushMessage {
+        PushMessage(place: place, kind: replaces ? .recall : .message, omitsData: omitsData, link: link)
     }
 }
 

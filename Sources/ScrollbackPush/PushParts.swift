@@ -15,13 +15,9 @@ extension PushFields {
     /// All of it as texts, for the services that hand over nothing else.
     static func texts(_ notification: PushNotification, omitsData: Bool) -> [String: String] {
         var writer = JSONWriter()
-        writer.object { writer in
-            notification.place.writeMembers(to: &writer)
-            writer.field("link", notification.link)
-            if omitsData { writer.field("omitsData", true) }
-        }
-        var texts = [key: writer.text]
-        if !omitsData { texts[dataKey] = notification.data }
+        writer.object { notification.message(omitsData: omitsData).writeMembers(to: &$0) }
+        var texts = [PushMessage.key: writer.text]
+        if !omitsData { texts[PushMessage.dataKey] = notification.data }
         return texts
     }
 

@@ -111,6 +111,7 @@ extension Session {
         case .blocks(let after, let limit):
             offload(ref, { try $0.blocked(by: caller, after: after, limit: limit) }, { $1.writeMembers(to: &$0) })
         case .people(let request): perform(request, ref, caller)
+        case .push(let operation): perform(operation, ref, caller)
         case .ban(let id, let user, let until, let reason):
             engine.ban(user, until: until, reason: reason, from: id, by: caller) { [self] result in
                 answer(ref, result) { _, _ in }

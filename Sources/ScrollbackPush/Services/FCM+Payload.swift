@@ -34,14 +34,9 @@ extension FCM {
         writer.key("data")
         writer.object { writer in
             // Values are strings.
-            var fields = JSONWriter()
-            fields.object { fields in
-                notification.place.writeMembers(to: &fields)
-                fields.field("link", notification.link)
-                if omitsData { fields.field("omitsData", true) }
+            for (name, text) in PushFields.texts(notification, omitsData: omitsData).sorted(by: { $0.key > $1.key }) {
+                writer.field(name, text)
             }
-            writer.field(PushFields.key, fields.text)
-            if !omitsData { writer.field(PushFields.dataKey, notification.data) }
             guard mode == .data else { return }
             writer.field("title", notification.text.title)
             writer.field("body", text)

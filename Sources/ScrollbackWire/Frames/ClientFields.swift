@@ -36,6 +36,7 @@ struct ClientFields {
     var isTyping: Bool?
     var user: UserID?
     var people = PeopleFields()
+    var push = PushOperationFields()
     var sharesPresence = false
     var until: Date?
     var banReason: String?
@@ -48,6 +49,7 @@ struct ClientFields {
         if type == "search", try search.read(name, &value) { return }
         if StateChange.names.contains(type ?? ""), try state.read(name, &value) { return }
         if let type, PeopleRequest.names.contains(type), try people.read(name, &value) { return }
+        if let type, PushOperation.names.contains(type), try push.read(name, &value) { return }
         switch name {
         case "id": id = try value.null() ? nil : value.messageID()
         case "ids":
@@ -134,6 +136,7 @@ struct ClientFields {
 
     private func request(_ type: String, limits: Limits) throws(ChatError) -> ClientRequest {
         if let request = try peopleRequest(type) { return .people(request) }
+        if let operation = try push.operation(type) { return .push(operation) }
         switch type {
         case "send":
             let submission = try Submission(from: try message.required("message"), limits: limits)

@@ -58,6 +58,8 @@ package enum ClientRequest: Sendable {
     case users([UserID])
     /// Members, readers, invitations and presence.
     case people(PeopleRequest)
+    /// Where the user is reached by push, and how they want to be told.
+    case push(PushOperation)
     /// Foreground or background.
     case activity(isActive: Bool)
     /// A fresh token, before the old one expires.
@@ -75,7 +77,7 @@ package enum ClientRequest: Sendable {
 }
 
 extension ClientRequest {
-    static let names = StateChange.names.union(PeopleRequest.names).union([
+    static let names = StateChange.names.union(PeopleRequest.names).union(PushOperation.names).union([
         "send", "history", "readMany", "heads", "edit", "delete", "deleteHistory", "action", "removeAction", "actions",
         "clear",
         "fetch", "counts", "search", "refresh", "sync", "subscribe", "unsubscribe", "typing", "block", "unblock",
@@ -112,6 +114,7 @@ extension ClientRequest {
         case .report: "report"
         case .users: "users"
         case .people(let request): request.name
+        case .push(let operation): operation.name
         case .activity: "activity"
         case .token: "token"
         case .ping: "ping"
@@ -219,6 +222,7 @@ extension ClientRequest {
             writer.key("users")
             writer.array(users) { $0.value($1.text) }
         case .people(let request): request.writeMembers(to: &writer)
+        case .push(let operation): operation.writeMembers(to: &writer)
         case .activity(let isActive): writer.field("active", isActive)
         case .token(let token): writer.field("token", token)
         case .ping: break

@@ -8,12 +8,7 @@ extension PushPreferences {
             writer.field("level", level?.rawValue)
             if let quietHours {
                 writer.key("quietHours")
-                writer.object { writer in
-                    writer.field("from", quietHours.start)
-                    writer.field("to", quietHours.end)
-                    writer.field("timeZone", quietHours.timeZone)
-                    writer.field("allowsMentions", quietHours.allowsMentions)
-                }
+                quietHours.write(to: &writer)
             }
         }
     }
@@ -31,6 +26,14 @@ package struct PushPreferencesChange: Hashable, Sendable {
     private var level: NotificationLevel??
     private var quietHours: QuietHours??
 
+    /// A change to all of them.
+    package init(to preferences: PushPreferences) {
+        language = .some(preferences.language)
+        showsDetail = preferences.showsDetail
+        level = .some(preferences.level)
+        quietHours = .some(preferences.quietHours)
+    }
+
     package init(from reader: inout JSONReader) throws(ChatError) {
         try reader.object { (name, value) throws(ChatError) in
             switch name {
@@ -42,6 +45,22 @@ package struct PushPreferencesChange: Hashable, Sendable {
             }
         }
         if case .some(let language?) = language { try PushLanguage.check(language, "push.language") }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        let null = RawJSON(known: "null")
+        writer.object { writer in
+            if let language { language.map { writer.field("language", $0) } ?? writer.field("language", null) }
+            writer.field("showsDetail", showsDetail)
+            if let level { level.map { writer.field("level", $0.rawValue) } ?? writer.field("level", null) }
+            switch quietHours {
+            case nil: break
+            case .some(nil): writer.field("quietHours", null)
+            case .some(.some(let hours)):
+                writer.key("quietHours")
+                hours.write(to: &writer)
+            }
+        }
     }
 
     package static func apply(_ change: PushPreferencesChange, to preferences: inout PushPreferences) {
@@ -67,5 +86,16 @@ package struct PushPreferencesChange: Hashable, Sendable {
             from: .init(try from.required("quietHours.from"), parameter: "quietHours.from"),
             to: .init(try to.required("quietHours.to"), parameter: "quietHours.to"),
             timeZone: try zone.required("quietHours.timeZone"), allowsMentions: allowsMentions)
+    }
+}
+
+extension QuietHours {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.field("from", start)
+            writer.field("to", end)
+            writer.field("timeZone", timeZone)
+            writer.field("allowsMentions", allowsMentions)
+        }
     }
 }
