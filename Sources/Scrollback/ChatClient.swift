@@ -50,6 +50,8 @@ public final class ChatClient: Sendable {
         /// of it either, and a new device has read nothing. Its counts are right where it has the messages above what it
         /// read, as it does of all that reaches it, and else near: the server does not know how far it read.
         public var syncsReadState = true
+        /// Where the app's notification extension tells of pushes; by default it does not.
+        public var pushInbox: PushInbox?
         /// How pictures are made, what is sent, and how much is kept.
         public var media = MediaSettings()
         package var transport: (any Transport)?
@@ -113,7 +115,7 @@ public final class ChatClient: Sendable {
             eventCapacity: configuration.eventBuffer, pace: pace,
             media: configuration.mediaTransport ?? Self.mediaTransport(configuration), mediaSettings: media,
             uploadPiece: configuration.uploadPiece, sharesPresence: configuration.sharesPresence,
-            syncsReadState: configuration.syncsReadState)
+            syncsReadState: configuration.syncsReadState, pushInbox: configuration.pushInbox)
         try await core.start()
         return ChatClient(core: core, configuration: configuration)
     }
@@ -187,14 +189,29 @@ public final class ChatClient: Sendable {
         public let content: MessageContent
     }
 
+    /// What came of signing out.
+    public struct SignOutReport: Sendable {
+        /// What was still to be sent.
+        public let unsent: [Unsent]
+        /// Why the server could not be told to push nothing to this device any more, if it was registered for pushes.
+        ///
+        /// It goes on pushing what is for this user then, until somebody else registers the device or the service no longer
+        /// knows it. The app should have the system give up the token, as with
+        /// `UIApplication.unregisterForRemoteNotifications()`. A store that was not erased tells the server when it is
+        /// opened and connected again.
+        public let pushError: ChatError?
+    }
+
     /// Closes the client for good.
     ///
+    /// Pushes to this device end: the server is told, for which it has three seconds.
+    ///
     /// - Parameter erasing: whether the store's files go too.
-    /// - Returns: what was unsent.
+    /// - Returns: what was unsent, and whether pushes have ended.
     /// - Throws: `local-storage` when the store can't be read, and then the client stays open, or when its files can't
     ///   be removed.
     @discardableResult
-    public func signOut(erasing: Bool) async throws(ChatError) -> [Unsent] {
+    public func signOut(erasing: Bool) async throws(ChatError) -> SignOutReport {
         let unsent = try await core.store.read { reader in
             try reader.outbox().compactMap { item -> Unsent? in
                 guard let request = try reader.request(item.id),
@@ -203,6 +220,7 @@ public final class ChatClient: Sendable {
                 return Unsent(conversation: conversation, id: item.id, content: submission.content)
             }
         }
+        let pushError = await core.endPush()
         await close()
         if erasing, case .directory(let directory) = configuration.store {
             do {
@@ -211,7 +229,7 @@ public final class ChatClient: Sendable {
                 throw ChatError(.localStorage, "the store's files can't be removed", cause: error)
             }
         }
-        return unsent
+        return SignOutReport(unsent: unsent, pushError: pushError)
     }
 
     /// Waits until nothing is left to be sent, or what is left needs somebody.

@@ -66,8 +66,8 @@ struct StartingSnippets {
     }
 
     func signOut(_ client: ChatClient, show: Show<String>) async throws {
-        let unsent = try await client.signOut(erasing: true)
-        if !unsent.isEmpty { show("\(unsent.count) messages were not sent") }
+        let report = try await client.signOut(erasing: true)
+        if !report.unsent.isEmpty { show("\(report.unsent.count) messages were not sent") }
     }
 
     @Test("A client says how it stands, from not connected to online")

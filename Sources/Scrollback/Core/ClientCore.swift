@@ -25,6 +25,7 @@ package final class ClientCore: Sendable {
     let typing = StateSources<[UserID]>([])
     /// Who is there, as far as it is known.
     let presence = StateSource<[UserID: Presence]>([:])
+    let push = StateSource<Push.State>()
     let subscriptions = StateSources<Conversation.Subscription.State>(.waiting)
     let events: EventCenter<ClientEvent>
     let mailbox = Mailbox<Input>()
@@ -40,6 +41,7 @@ package final class ClientCore: Sendable {
     let uploadPiece: Int
     let sharesPresence: Bool
     let syncsReadState: Bool
+    let pushInbox: PushInbox?
     /// The token that was good last.
     let currentToken = Mutex<String?>(nil)
     private let loop = Mutex<Task<Void, Never>?>(nil)
@@ -77,6 +79,10 @@ package final class ClientCore: Sendable {
         case subscribe([ConversationID], isOn: Bool)
         case typing(ConversationID, Bool)
         case watch(Set<UserID>, isOn: Bool)
+        /// Where the device is reached by push, or (nil) that it is not.
+        case setPush(PushDevice?, Reply<Void>)
+        /// Pushes told of something new.
+        case pushed
     }
 
     typealias Reply<Answer: Sendable> = @Sendable (Result<Answer, ChatError>) -> Void
@@ -85,7 +91,7 @@ package final class ClientCore: Sendable {
         user: UserID, store: LocalStore, server: URL, device: String, transport: any Transport,
         token: @escaping @Sendable () async throws -> String, clock: @escaping @Sendable () -> Date, logger: Logger,
         eventCapacity: Int, pace: SendPace?, media: any MediaTransport, mediaSettings: MediaSettings, uploadPiece: Int,
-        sharesPresence: Bool = false, syncsReadState: Bool = true
+        sharesPresence: Bool = false, syncsReadState: Bool = true, pushInbox: PushInbox? = nil
     ) {
         self.user = user
         self.store = store
@@ -103,6 +109,7 @@ package final class ClientCore: Sendable {
         self.uploadPiece = uploadPiece
         self.sharesPresence = sharesPresence
         self.syncsReadState = syncsReadState
+        self.pushInbox = pushInbox
         files = store.files
         workshop = AttachmentWorkshop(files: store.files, settings: mediaSettings)
     }
@@ -111,10 +118,18 @@ package final class ClientCore: Sendable {
     ///
     /// What was being sent when the process ended is queued again.
     func start() async throws(ChatError) {
-        let (items, isSettled) = try await store.read { (try $0.outbox(), try $0.isSettled()) }
+        let (items, isSettled, known) = try await store.read {
+            (try $0.outbox(), try $0.isSettled(), try $0.pushDevice())
+        }
         if isSettled { store.recentsEvents.greet(with: .loadedAll) }
-        let task = Task { await Driver(core: self, outbox: Outbox(restoring: items, pace: pace)).run() }
+        let registration = PushRegistration(
+            of: try Identifier(device, parameter: "device"), wanted: known.wanted, isTold: known.isTold)
+        push.set(registration.state)
+        let task = Task {
+            await Driver(core: self, outbox: Outbox(restoring: items, pace: pace), push: registration).run()
+        }
         loop.withLock { $0 = task }
+        await lookIntoPushInbox()
         await tidyFiles()
         await search.start()
     }
@@ -132,6 +147,7 @@ package final class ClientCore: Sendable {
         changes.end()
         typing.end()
         presence.end()
+        push.end()
         subscriptions.end()
         events.end()
         store.recentsEvents.end()

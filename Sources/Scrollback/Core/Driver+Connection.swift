@@ -73,10 +73,13 @@ extension Driver {
         hasRefreshedToken = false
         core.connection.set(.online)
         do {
+            try await askAboutPushed()
             try await beginPass()
         } catch {
             return await failed(error)
         }
+        push.connected()
+        tellPush()
         if isActive != greetedActive { send(.activity(isActive: isActive), .nothing) }
         if !subscriptions.isEmpty {
             let ids = subscriptions.keys.sorted()
@@ -151,6 +154,7 @@ extension Driver {
         generation += 1
         phase = .idle
         resume.disconnected()
+        push.disconnected()
         released = []
         hasBegunAgain = false
         core.setCurrency(isResumed: false, heard: [])

@@ -84,6 +84,7 @@ extension Driver {
         case .logs(let batch, let positions): await logsAnswered(batch, positions, result)
         case .subscription(let ids): await subscriptionAnswered(ids, result)
         case .presence: presenceAnswered(result)
+        case .push(let step): await pushAnswered(step, result)
         case .heads(let ids):
             learning.subtract(ids)
             switch result {
@@ -186,6 +187,7 @@ extension Driver {
             let gone = missing(from: heads.map(\.conversation) + rest, of: asked)
             let outcomes = try await core.store.write { writer in
                 for id in gone { try writer.forgetGone(id) }
+                try writer.forgetPushed(asked.filter { !rest.contains($0) })
                 return try writer.store(heads, totals: nil, endsPass: false)
             }
             core.changes.changed(Set(heads.map(\.conversation) + gone))

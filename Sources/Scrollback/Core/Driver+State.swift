@@ -118,6 +118,8 @@ extension Driver {
         learn(ids)
         if watchesLater { askWhoIsThere(watched.keys.sorted()) }
         watchesLater = false
+        push.tick()
+        tellPush()
         await sendStates()
     }
 

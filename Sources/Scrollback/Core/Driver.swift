@@ -8,6 +8,7 @@ import ScrollbackWire
 final class Driver {
     let core: ClientCore
     var outbox: Outbox
+    var push: PushRegistration
     var resume = ResumeState()
     var generator = SystemRandomNumberGenerator()
 
@@ -86,12 +87,14 @@ final class Driver {
         case heads([ConversationID])
         case subscription([ConversationID])
         case presence
+        case push(PushRegistration.Step)
         case nothing
     }
 
-    init(core: ClientCore, outbox: Outbox) {
+    init(core: ClientCore, outbox: Outbox, push: PushRegistration) {
         self.core = core
         self.outbox = outbox
+        self.push = push
     }
 
     var now: Date { core.clock() }
@@ -143,6 +146,7 @@ final class Driver {
             case .request(_, _, let reply): reply(.failure(ClientCore.closed))
             case .retry(_, let reply): reply(.failure(ClientCore.closed))
             case .cancel(_, let reply): reply(.failure(ClientCore.closed))
+            case .setPush(_, let reply): reply(.failure(ClientCore.closed))
             default: break
             }
         }
@@ -198,11 +202,27 @@ final class Driver {
         case .recheck(let ids): await recheck(ids)
         case .setActive(let isActive):
             self.isActive = isActive
-            if isActive { kick() }
+            if isActive {
+                kick()
+                Task { [core] in await core.lookIntoPushInbox() }
+            }
             if connection != nil { send(.activity(isActive: isActive), .nothing) }
         case .subscribe(let ids, let isOn): subscribe(ids, isOn: isOn)
         case .typing(let id, let isTyping): typing(in: id, isTyping: isTyping)
         case .watch(let users, let isOn): watch(users, isOn: isOn)
+        case .setPush(let device, let reply):
+            do throws(ChatError) {
+                try await setPush(device)
+                reply(.success(()))
+            } catch {
+                reply(.failure(error))
+            }
+        case .pushed:
+            do {
+                try await askAboutPushed()
+            } catch {
+                await failed(error)
+            }
         }
     }
 
