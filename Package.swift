@@ -214,7 +214,7 @@ let package = Package(
         .testTarget(
             name: "ScrollbackPushTests",
             dependencies: [
-                "ContractRows", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush",
+                "ContractRows", "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackPush",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),

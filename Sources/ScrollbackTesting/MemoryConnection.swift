@@ -57,6 +57,11 @@ final class MemoryConnection: TransportConnection {
         }
     }
 
+    /// Waits until both sides have heard what was under way.
+    func settle() {
+        queue.sync {}
+    }
+
     func send(_ frame: [UInt8]) {
         queue.async { [self] in
             guard !isCut.load(ordering: .acquiring) else { return }

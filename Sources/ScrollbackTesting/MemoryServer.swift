@@ -9,7 +9,10 @@ import Synchronization
 /// The engine over a store in memory, and the connections to it.
 final class MemoryServer: Sendable {
     let engine: Engine
-    private let services: SessionServices
+    private let sessions: SessionServices
+    /// Where pushes go.
+    let services = WorldServices()
+    private let pushing = Mutex<Task<Void, Never>?>(nil)
     /// Announces channels that moved, as a server's housekeeping does.
     private let ticker: any DispatchSourceTimer
     private let state = Mutex(State())
@@ -24,9 +27,9 @@ final class MemoryServer: Sendable {
     }
 
     init(store: any MessageStore, clock: @escaping @Sendable () -> Date) throws {
-        let engine = try Engine(store: store, clock: clock)
+        let engine = try Engine(store: store, gateway: services, clock: clock)
         self.engine = engine
-        services = SessionServices(
+        sessions = SessionServices(
             engine: engine,
             verify: { token, completion in
                 completion(
@@ -45,13 +48,22 @@ final class MemoryServer: Sendable {
 
     deinit {
         ticker.cancel()
+        pushing.withLock { $0 }?.cancel()
+        engine.pushes.begin()
+    }
+
+    /// Hands out pushes from here on.
+    func startPushing() {
+        pushing.withLock { [engine] task in
+            if task == nil { task = Task { await engine.push() } }
+        }
     }
 
     func connect(
         _ user: UserID, events: @escaping @Sendable (TransportEvent) -> Void
     ) throws(ChatError) -> MemoryConnection {
         try checkReachable(user)
-        let connection = MemoryConnection(server: self, user: user, services: services, events: events)
+        let connection = MemoryConnection(server: self, user: user, services: sessions, events: events)
         state.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
         return connection
     }
@@ -75,6 +87,8 @@ final class MemoryServer: Sendable {
             return state.connections.values.filter { $0.user == user }
         }
         for connection in cut { connection.cut() }
+        // The server has noticed, too: it tells them by push from here on.
+        for connection in cut { connection.settle() }
     }
 
     func loseNextAcknowledgement(of user: UserID) {

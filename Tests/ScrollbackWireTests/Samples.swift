@@ -189,7 +189,7 @@ struct Golden: CustomStringConvertible, Sendable {
 
     struct Unexpected: Error {}
 
-    static let all: [Golden] = clientFrames + serverFrames + events + values + people
+    static let all: [Golden] = clientFrames + serverFrames + events + values + people + push
 
     static let clientFrames: [Golden] = [
         client("hello", .hello(.init(token: "a.b.c", device: "phone", cursor: nil))),

@@ -48,6 +48,22 @@ func fileArrives() async throws {
     await world.close()
 }
 
+@Test("Who is away is pushed to, and finds the message again")
+func pushed() async throws {
+    let world = try ChatWorld(users: ["alice", "bob"])
+    try await world.setPush(true)
+    let (alice, bob) = (try await world.client("alice"), try await world.client("bob"))
+    try await bob.push.register(.fcm("a token"))
+    for await state in bob.push.states where state == .registered { break }
+
+    world.goOffline("bob")
+    let sent = try await alice.conversation(.direct("bob")).send(.text("hello")).delivered()
+    let push = try #require(try await world.pushes(to: "bob").first)
+    #expect(push.title == "Alice" && push.text == "hello")
+    #expect(try bob.destination(of: push.payload)?.message == sent.id)
+    await world.close()
+}
+
 @Test("Two devices of one user show the same count")
 func twoDevices() async throws {
     let world = try ChatWorld()

@@ -22,6 +22,8 @@ package struct PersonalData: Sendable {
         /// To them, or by them.
         case invitation(Invitation)
         case report(Report)
+        case pushPreferences(PushPreferences)
+        case pushDevice(PushDeviceRow)
     }
 
     private enum Stage: Sendable {
@@ -60,10 +62,12 @@ package struct PersonalData: Sendable {
         switch stage {
         case .profile:
             stage = .conversations
-            guard let row = try store.user(user) else { return [] }
-            let ban = row.isBanned ? try store.ban(of: user, in: 0)?.ban : nil
-            return [.profile(row.profile, state: row.state.name, lastSeen: try store.lastSeen(of: user))]
-                + (ban.map { [.ban(nil, $0)] } ?? [])
+            var records = try push(store)
+            guard let row = try store.user(user) else { return records }
+            if row.isBanned, let ban = try store.ban(of: user, in: 0)?.ban { records.insert(.ban(nil, ban), at: 0) }
+            let lastSeen = try store.lastSeen(of: user)
+            records.insert(.profile(row.profile, state: row.state.name, lastSeen: lastSeen), at: 0)
+            return records
         case .conversations: return try readConversation(store, generation)
         case .files:
             let files = try store.media(of: user, after: lastFile, limit: Self.batch)
@@ -94,6 +98,13 @@ package struct PersonalData: Sendable {
             }
         case .done: return nil
         }
+    }
+
+    /// How they want to be told, if they ever said, and where they are reached.
+    private func push(_ store: any StoreReader) throws -> [Record] {
+        let preferences = try store.pushPerson(user)?.preferences ?? PushPreferences()
+        return (preferences == PushPreferences() ? [] : [.pushPreferences(preferences)])
+            + (try store.pushDevices(of: user).map { .pushDevice($0) })
     }
 
     private func invitations(_ rows: [InvitationRow], _ store: any StoreReader) throws -> [Record] {
@@ -234,8 +245,25 @@ extension PersonalData.Record {
             writer.field("record", "report")
             writer.key("report")
             writer.object { report.writeMembers(to: &$0) }
+        case .pushPreferences(let preferences):
+            writer.field("record", "pushPreferences")
+            writer.key("push")
+            preferences.write(to: &writer)
+        case .pushDevice(let row):
+            writer.field("record", "pushDevice")
+            writer.field("device", row.device.id)
+            writer.field("service", row.device.service.rawValue)
+            writer.field("token", row.device.tokenEnd)
+            writer.field("topic", row.device.topic)
+            writer.field("language", row.device.language)
+            writer.field("registeredAt", row.registeredAt)
         }
     }
+}
+
+extension PushDevice {
+    /// Enough of the token to tell devices apart: who has all of it, or a subscription's keys, may push there.
+    fileprivate var tokenEnd: String { "…" + token.suffix(token.count < 16 ? 0 : 4) }
 }
 
 extension MemberRow.Standing {

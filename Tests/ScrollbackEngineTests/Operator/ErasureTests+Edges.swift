@@ -194,6 +194,35 @@ extension ErasureTests {
         #expect(report.note == nil && report.closedBy == nil)
     }
 
+    @Test("How they want to be told by push, and where, is told without what would let others push there")
+    func exportedPush() throws {
+        let world = try world()
+        let token = "0123456789abcdef0123456789abcdef"
+        try world.register("alice", "phone", token: token, language: "de")
+        try world.register("alice", "watch", token: "00aaff")
+        try world.register("bob", "phone", token: "bb00")
+        try world.prefer(#"{"language":"fr","showsDetail":false}"#, by: "alice")
+        var data = PersonalData(of: "alice")
+        var lines: [String] = []
+        while case let next = try data.next(world.engine), let some = next.records {
+            lines += some.map { record in
+                var writer = JSONWriter()
+                writer.object { record.writeMembers(to: &$0, link: nil) }
+                return writer.text
+            }
+            data = next.data
+        }
+        let push = lines.filter { $0.contains(#""record":"push"#) }
+        #expect(
+            push.first == #"{"record":"pushPreferences","push":{"language":"fr","showsDetail":false}}"#, "\(push)")
+        #expect(push.count == 3)
+        #expect(
+            push[1].hasPrefix(
+                #"{"record":"pushDevice","device":"phone","service":"apns","token":"…cdef","language":"de","#))
+        #expect(push[2].contains(#""token":"…","#))
+        #expect(!lines.contains { $0.contains(token) || $0.contains("00aaff") || $0.contains("bb00") })
+    }
+
     @Test("Where the register can't be written it is said, and the job begins all the same")
     func registerFails() async throws {
         let register = FailingRegister()

@@ -326,6 +326,8 @@ struct ErasureTests {
             case .report(let report):
                 name = "report"
                 #expect(report.reporter == "alice")
+            case .pushPreferences: name = "pushPreferences"
+            case .pushDevice: name = "pushDevice"
             }
             counts[name, default: 0] += 1
         }

@@ -1,0 +1,213 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import ScrollbackSync
+import Testing
+
+@Suite("The inbox of pushes")
+struct PushInboxTests {
+    private let folder: URL
+    private let inbox: PushInbox
+
+    init() {
+        folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-inbox-\(UUID().uuidString)")
+        inbox = PushInbox(directory: folder)
+    }
+
+    private func push(
+        _ seq: Seq, in conversation: ConversationID = .group("swift"), for user: UserID = "alice",
+        kind: PushMessage.Kind = .message
+    ) -> PushMessage {
+        PushMessage(
+            place: PushPlace(
+                conversation: conversation, seq: seq, epoch: Epoch(rawValue: 7),
+                message: MessageID(high: 1, low: UInt64(seq)), sender: "bob", type: .text, receiver: user), kind: kind)
+    }
+
+    private func client(_ user: UserID = "alice", store: ChatClient.Configuration.Store = .inMemory) async throws
+        -> ChatClient
+    {
+        var configuration = ChatClient.Configuration(
+            server: try #require(URL(string: "http://x.invalid")), user: user, store: store
+        ) { "" }
+        configuration.pushInbox = inbox
+        return try await ChatClient.open(configuration)
+    }
+
+    private func pushed(_ client: ChatClient) async throws -> [ConversationID] {
+        try await client.core.store.read { try $0.pushedConversations() }
+    }
+
+    private func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    }
+
+    @Test("What an extension put in is kept by the client, without what it says, and taken out")
+    func takes() async throws {
+        let client = try await client()
+        #expect(try await client.push.readInbox().messages == [])
+        var first = push(1)
+        first.data = "secret"
+        first.badge = 3
+        try inbox.put(first)
+        try inbox.put(push(2, kind: .recall))
+        let text = try String(contentsOf: folder.appending(component: names()[0]), encoding: .utf8)
+        #expect(!text.contains("secret"))
+        let contents = try await client.push.readInbox()
+        #expect(contents.messages == [push(1), push(2, kind: .recall)] && contents.setAside == [])
+        #expect(try await pushed(client) == [.group("swift")])
+        #expect(try names() == [])
+        #expect(try await client.push.readInbox().messages == [])
+        await client.close()
+    }
+
+    @Test("The client looks into it when it is opened, and when the app comes to the foreground")
+    func looks() async throws {
+        try inbox.put(push(1, in: .group("one")))
+        let client = try await client()
+        #expect(try await pushed(client) == [.group("one")])
+        try inbox.put(push(1, in: .direct("bob")))
+        await client.setActive(true)
+        for _ in 0..<500 where try await pushed(client).count < 2 { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(try await pushed(client) == [.direct("bob"), .group("one")])
+        await client.close()
+    }
+
+    @Test("Pushes for another user of the device wait for that user's client")
+    func others() async throws {
+        try inbox.put(push(1))
+        try inbox.put(push(1, for: "carol"))
+        let alice = try await client()
+        #expect(try await pushed(alice) == [.group("swift")])
+        #expect(try names().count == 1)
+        let carol = try await client("carol")
+        #expect(try await pushed(carol) == [.group("swift")])
+        #expect(try names() == [])
+        for client in [alice, carol] { await client.close() }
+    }
+
+    @Test("What a crash left half written is not read, and goes once nobody can be writing it any more")
+    func crash() async throws {
+        try inbox.put(push(1))
+        let half = folder.appending(component: "000000000000001-A.new")
+        let old = folder.appending(component: "000000000000000-B.new")
+        for url in [half, old] { try Data(#"{"conversation":"gro"#.utf8).write(to: url) }
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -7200)], ofItemAtPath: old.path)
+        let client = try await client()
+        #expect(try names() == [half.lastPathComponent])
+        #expect(try await pushed(client) == [.group("swift")])
+        await client.close()
+    }
+
+    @Test("Files that can't be read are set aside under another name, once, and stop nobody")
+    func garbage() async throws {
+        let client = try await client()
+        try inbox.put(push(1))
+        let bad: [(String, Data)] = [
+            ("1", Data()), ("2", Data("{".utf8)), ("3", Data([0xFF, 0x00])), ("4", Data(#"{"conversation":"x"}"#.utf8)),
+            ("5", Data(repeating: 0x20, count: 1_000_000)), ("6", Data("[]".utf8)),
+        ]
+        for (name, data) in bad { try data.write(to: folder.appending(component: "00000000000000\(name).push")) }
+        try Data("notes".utf8).write(to: folder.appending(component: "readme.txt"))
+        try FileManager.default.createDirectory(
+            at: folder.appending(component: "000000000000007.push"), withIntermediateDirectories: true)
+        let contents = try await client.push.readInbox()
+        #expect(contents.messages == [push(1)])
+        #expect(contents.setAside.map(\.lastPathComponent) == (1...7).map { "00000000000000\($0).unreadable" })
+        #expect(try names() == (1...7).map { "00000000000000\($0).unreadable" } + ["readme.txt"])
+        let again = try await client.push.readInbox()
+        #expect(again.messages == [] && again.setAside == [])
+        await client.close()
+    }
+
+    @Test("A directory that can't be read is an error of the call, and keeps no client from opening")
+    func unreadable() async throws {
+        try Data().write(to: folder)
+        let client = try await client()
+        let error = await #expect(throws: ChatError.self) { try await client.push.readInbox() }
+        #expect(error?.code == .localStorage)
+        let put = #expect(throws: ChatError.self) { try inbox.put(push(1)) }
+        #expect(put?.code == .localStorage)
+        await client.close()
+    }
+
+    @Test("Two writers and two readers at once: each push is read, whole")
+    func together() async throws {
+        let clients = [try await client("alice"), try await client("carol")]
+        let count: Seq = 200
+        try await withThrowingTaskGroup(of: [PushMessage].self) { group in
+            for user in ["alice", "carol"] as [UserID] {
+                group.addTask { [inbox, self] in
+                    for seq in 1...count { try inbox.put(push(seq, for: user)) }
+                    return []
+                }
+            }
+            for client in clients {
+                group.addTask {
+                    var messages: [PushMessage] = []
+                    while messages.count < count {
+                        let contents = try await client.push.readInbox()
+                        #expect(contents.setAside == [])
+                        messages += contents.messages
+                        await Task.yield()
+                    }
+                    return messages
+                }
+            }
+            for try await messages in group where !messages.isEmpty {
+                #expect(messages.compactMap(\.place.seq).sorted() == Array(1...count))
+                #expect(Set(messages.map(\.place.receiver)).count == 1)
+            }
+        }
+        #expect(try names() == [])
+        for client in clients { await client.close() }
+    }
+
+    @Test("A thousand pushes wait at most, and are taken together; the oldest go first")
+    func bounded() async throws {
+        for seq in 1...1_020 as ClosedRange<Seq> { try inbox.put(push(seq)) }
+        #expect(try names().count == 1_000)
+        let client = try await client()
+        #expect(try names() == [])
+        #expect(try await pushed(client) == [.group("swift")])
+        await client.close()
+    }
+
+    @Test("A push larger than any service hands over is refused")
+    func tooLarge() throws {
+        var large = push(1)
+        large.place.type = MessageType(rawValue: String(repeating: "x", count: 20_000))
+        let error = #expect(throws: ChatError.self) { try inbox.put(large) }
+        #expect(error?.parameter == "message")
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+
+    @Test("What is here already is no news, nor is a room, nor what is not stored")
+    func news() async throws {
+        let store = try LocalStore(directory: nil, user: "alice")
+        func note(_ message: PushMessage) async throws -> Set<ConversationID> {
+            try await store.write { try $0.note([message]) }
+        }
+        let state = LogHead(epoch: Epoch(rawValue: 7), view: 0, head: 5, firstSeq: 1, n: 5, rev: 0)
+        _ = try await store.write { writer in
+            try writer.apply([.head(ConversationHead(conversation: .group("swift"), state: state))])
+        }
+        #expect(try await note(push(5)) == [])
+        #expect(try await note(push(6)) == [.group("swift")])
+        // The message is not here: whether it is gone nobody knows.
+        #expect(try await note(push(5, kind: .recall)) == [.group("swift")])
+        #expect(try await note(push(1, in: .room("lobby"))) == [])
+        #expect(try await note(push(1, in: .group("unknown"))) == [.group("unknown")])
+        var other = push(5)
+        other.place.epoch = Epoch(rawValue: 8)
+        #expect(try await note(other) == [.group("swift")])
+        var transient = push(9)
+        transient.place.seq = nil
+        #expect(try await note(transient) == [])
+        // Nothing of it is shown, counted or placed.
+        #expect(try await store.read { try $0.log(of: .group("swift"))?.head } == 5)
+        #expect(try await store.read { try $0.recents(limit: 10) }.map(\.id) == [])
+        #expect(try await store.read { try $0.violations() } == [])
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Testing
+
+@Suite("Payloads")
+struct PushMessageTests {
+    private static let own: [String: any Sendable] = [
+        "conversation": "group:swift", "seq": 12, "epoch": "5", "message": "01980000-0000-7000-8000-000000000001",
+        "sender": "bob", "type": "text", "receiver": "alice",
+    ]
+
+    /// A payload with some of its members changed; NSNull takes one away.
+    private static func payload(
+        _ change: [String: Any] = [:], beside: [String: Any] = [:]
+    ) -> [AnyHashable: Any] {
+        let own = (Self.own as [String: Any]).merging(change) { $1 }.filter { !($0.value is NSNull) }
+        return ["aps": ["badge": 3], "scrollback": own].merging(beside) { $1 }
+    }
+
+    @Test(
+        "What is not of this server is nothing",
+        arguments: [
+            "", "hello", "[]", "7", "{", #"{"aps":{"alert":"hi","badge":1}}"#, "%7B%22a%22%3A1%7D", "%7Bnot json",
+        ])
+    func foreign(text: String) throws {
+        #expect(try PushMessage(json: text) == nil)
+    }
+
+    @Test(
+        "A payload that is wrong names what is",
+        arguments: [
+            (["conversation": NSNull()], "conversation"), (["conversation": "gruop:swift"], "conversation"),
+            (["conversation": 7], "conversation"), (["seq": "twelve"], "seq"), (["seq": 1.5], "seq"),
+            (["epoch": "x"], "epoch"), (["message": NSNull()], "message"), (["message": "1"], "message"),
+            (["sender": NSNull()], "sender"), (["sender": ""], "sender"), (["type": NSNull()], "type"),
+            (["receiver": NSNull()], "receiver"), (["receiver": ["a"]], "receiver"), (["link": 1], "link"),
+            (["recalled": "yes"], "recalled"), (["omitsData": 2], "omitsData"),
+        ] as [([String: any Sendable], String)])
+    func wrong(change: [String: any Sendable], parameter: String) throws {
+        let error = #expect(throws: ChatError.self) { try PushMessage(Self.payload(change)) }
+        #expect(error?.parameter == parameter, "\(String(describing: error))")
+    }
+
+    @Test(
+        "What stands beside the server's part is looked at too",
+        arguments: [
+            (["appData": 7], "appData"), (["aps": ["badge": "many"]], "badge"), (["aps": ["badge": 1.5]], "badge"),
+            (["scrollback": 7], "scrollback"), (["scrollback": "{"], nil), (["scrollback": "[]"], "scrollback"),
+        ] as [([String: any Sendable], String?)])
+    func wrongBeside(beside: [String: any Sendable], parameter: String?) throws {
+        let error = #expect(throws: ChatError.self) { try PushMessage(Self.payload(beside: beside)) }
+        #expect(error?.parameter == parameter, "\(String(describing: error))")
+    }
+
+    @Test("Members that a newer server adds are passed over")
+    func newer() throws {
+        let plain = try #require(try PushMessage(Self.payload()))
+        #expect(try PushMessage(Self.payload(["newer": ["a": 1]], beside: ["more": 1])) == plain)
+        #expect(plain.badge == 3 && plain.kind == .message && plain.place.seq == 12)
+    }
+
+    @Test("A notification leads the client of the user it is for to its message, and no other client")
+    func destination() async throws {
+        func client(_ user: UserID) async throws -> ChatClient {
+            try await ChatClient.open(
+                .init(server: #require(URL(string: "http://x.invalid")), user: user, store: .inMemory) { "" })
+        }
+        let (alice, bob) = (try await client("alice"), try await client("bob"))
+        let place = try #require(try alice.destination(of: Self.payload()))
+        #expect(place.conversation == .group("swift"))
+        #expect(place.message == (try MessageID("01980000-0000-7000-8000-000000000001")))
+        #expect(try bob.destination(of: Self.payload()) == nil)
+        #expect(try alice.destination(of: ["aps": ["alert": "news"]]) == nil)
+        let own = try JSONSerialization.data(withJSONObject: ["scrollback": Self.own])
+        #expect(try alice.destination(of: String(decoding: own, as: UTF8.self)) == place)
+        #expect(throws: ChatError.self) { try alice.destination(of: Self.payload(["receiver": NSNull()])) }
+        for client in [alice, bob] { await client.close() }
+    }
+
+    @Test("An address is what the server takes: a token of APNs in hexadecimal, keys with Web Push")
+    func addresses() async throws {
+        let client = try await ChatClient.open(
+            .init(server: #require(URL(string: "http://x.invalid")), user: "alice", store: .inMemory) { "" })
+        try await client.push.register(
+            .apns(Data([0x00, 0x0F, 0xA0, 0xFF]), topic: "com.example", isDevelopment: true))
+        let device = try #require(try await client.core.store.read { try $0.pushDevice() }.wanted)
+        #expect(device.token == "000fa0ff" && device.topic == "com.example" && device.isDevelopment)
+        let empty = await #expect(throws: ChatError.self) { try await client.push.register(.apns(Data())) }
+        #expect(empty?.parameter == "token")
+        let language = await #expect(throws: ChatError.self) {
+            try await client.push.register(.fcm("t"), language: "not a language")
+        }
+        #expect(language?.parameter == "language")
+        let endpoint = try #require(URL(string: "https://push.example/1"))
+        try await client.push.register(.web(endpoint: endpoint, keys: WebPushKeys(p256dh: "p", auth: "a")))
+        let noKeys = await #expect(throws: ChatError.self) {
+            try await client.push.register(.token("https://push.example/1", of: .web))
+        }
+        #expect(noKeys?.parameter == "keys")
+        await client.close()
+    }
+}

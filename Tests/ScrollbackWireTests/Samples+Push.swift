@@ -1,0 +1,40 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackWire
+
+// Where people are reached by push, and what a push says.
+
+extension Sample {
+    static let pushDevice = PushDevice(
+        id: "phone", service: .apns, token: "00aaff", topic: "com.example", language: "pt-BR", isDevelopment: true)
+    static let webDevice = PushDevice(
+        id: "browser", service: .web, token: "https://push.example/1",
+        keys: WebPushKeys(p256dh: "BP4z9KsN6nGRTbVYI", auth: "AAAA"))
+    static let pushPlace = PushPlace(
+        conversation: .group("swift"), seq: 12, epoch: Epoch(rawValue: 5), message: Sample.id, sender: "مرحبا😀",
+        type: .text, receiver: "alice")
+    static let pushPreferences = PushPreferences(
+        language: "de", showsDetail: false, level: .mentions,
+        quietHours: try? QuietHours(
+            from: .init(hour: 22), to: .init(hour: 7), timeZone: "Europe/Paris", allowsMentions: true))
+}
+
+extension Golden {
+    static let push: [Golden] = [
+        request("pushDevices", .push(.devices)),
+        request("putPushDevice", .push(.putDevice(Sample.pushDevice))),
+        request("putPushDevice-web", .push(.putDevice(Sample.webDevice))),
+        request("dropPushDevice", .push(.dropDevice("phone"))),
+        request("pushPreferences", .push(.preferences)),
+        request("setPushPreferences", .push(.setPreferences(PushPreferencesChange(to: PushPreferences())))),
+        request("setPushPreferences-all", .push(.setPreferences(PushPreferencesChange(to: Sample.pushPreferences)))),
+        value(
+            "pushMessage", PushMessage(place: Sample.pushPlace, link: "app://x"),
+            { w, m in w.object { m.writeMembers(to: &$0) } },
+            { (r) throws(ChatError) in try PushMessage(r.raw().text) }),
+        value(
+            "pushMessage-recalled", PushMessage(place: Sample.pushPlace, kind: .recall, omitsData: true),
+            { w, m in w.object { m.writeMembers(to: &$0) } },
+            { (r) throws(ChatError) in try PushMessage(r.raw().text) }),
+    ]
+}
