@@ -206,7 +206,7 @@ public final class ChatClient: Sendable {
     ///
     /// Pushes to this device end: the server is told, for which it has three seconds.
     ///
-    /// - Parameter erasing: whether the store's files go too.
+    /// - Parameter erasing: whether the store's files go too, and what waits in the inbox of pushes.
     /// - Returns: what was unsent, and whether pushes have ended.
     /// - Throws: `local-storage` when the store can't be read, and then the client stays open, or when its files can't
     ///   be removed.
@@ -222,6 +222,7 @@ public final class ChatClient: Sendable {
         }
         let pushError = await core.endPush()
         await close()
+        if erasing { core.emptyPushInbox() }
         if erasing, case .directory(let directory) = configuration.store {
             do {
                 try LocalStore.erase(directory)

@@ -100,6 +100,12 @@ extension ClientCore {
         }
     }
 
+    /// Removes what waits in the inbox for a user who is signed out.
+    func emptyPushInbox() {
+        guard let inbox = pushInbox, let found = try? inbox.read(for: user) else { return }
+        inbox.remove(found.names)
+    }
+
     /// Ends pushes to this device.
     ///
     /// - Returns: why the server could not be told, if it could not.

@@ -42,8 +42,8 @@ extension LocalReader {
 
     fileprivate func isNews(_ message: PushMessage) throws -> Bool {
         let id = message.place.conversation
-        // Whoever looks at a room enters it; a community itself says nothing.
-        guard id.kind.traits.membership != .subscribers, !id.log.isCommunityItself else { return false }
+        // Whoever looks at a room enters it.
+        guard id.kind.traits.membership != .subscribers else { return false }
         return try !has(message)
     }
 }

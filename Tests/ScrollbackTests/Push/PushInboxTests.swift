@@ -86,6 +86,21 @@ struct PushInboxTests {
         for client in [alice, carol] { await client.close() }
     }
 
+    @Test("Signing out for good takes the user's own out, and leaves those of others")
+    func signsOut() async throws {
+        let client = try await client()
+        for user in ["alice", "carol"] as [UserID] { try inbox.put(push(1, for: user)) }
+        try await client.signOut(erasing: false)
+        #expect(try names().count == 2)
+        let again = try await self.client()
+        try inbox.put(push(2))
+        try await again.signOut(erasing: true)
+        let carol = try await self.client("carol")
+        #expect(try await pushed(carol) == [.group("swift")])
+        #expect(try names() == [])
+        await carol.close()
+    }
+
     @Test("What a crash left half written is not read, and goes once nobody can be writing it any more")
     func crash() async throws {
         try inbox.put(push(1))
