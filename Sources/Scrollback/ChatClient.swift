@@ -52,6 +52,9 @@ public final class ChatClient: Sendable {
         public var syncsReadState = true
         /// Where the app's notification extension tells of pushes; by default it does not.
         public var pushInbox: PushInbox?
+        /// Encrypts what this user says, and reads what others encrypted, with keys that the server has not; without one
+        /// everything is sent as it is, and what came encrypted can't be read.
+        public var cipher: MessageCipher?
         /// How pictures are made, what is sent, and how much is kept.
         public var media = MediaSettings()
         package var transport: (any Transport)?
@@ -101,7 +104,9 @@ public final class ChatClient: Sendable {
         let pace = try configuration.pace?.validated()
         let directory: URL? = if case .directory(let url) = configuration.store { url } else { nil }
         let store = try LocalStore(
-            directory: directory, user: configuration.user, eventCapacity: configuration.eventBuffer)
+            directory: directory, user: configuration.user, eventCapacity: configuration.eventBuffer,
+            cipher: configuration.cipher)
+        try await store.write(tellsRecents: false) { [cipher = configuration.cipher] in try $0.noteKeys(of: cipher) }
         let device: String
         if let named = configuration.device {
             device = try Identifier(named, parameter: "device").text
@@ -185,7 +190,7 @@ public final class ChatClient: Sendable {
         public let conversation: ConversationID
         /// The id it was queued under.
         public let id: MessageID
-        /// What it says.
+        /// What it says; what was encrypted with a key that this client was not given again is as it would have been sent.
         public let content: MessageContent
     }
 
@@ -214,10 +219,8 @@ public final class ChatClient: Sendable {
     public func signOut(erasing: Bool) async throws(ChatError) -> SignOutReport {
         let unsent = try await core.store.read { reader in
             try reader.outbox().compactMap { item -> Unsent? in
-                guard let request = try reader.request(item.id),
-                    case .send(let conversation, let submission) = request
-                else { return nil }
-                return Unsent(conversation: conversation, id: item.id, content: submission.content)
+                guard let message = try reader.pending(item.id) else { return nil }
+                return Unsent(conversation: message.conversation, id: item.id, content: message.submission.content)
             }
         }
         let pushError = await core.endPush()

@@ -26,10 +26,11 @@ extension Conversation {
     ) async throws(ChatError) -> Sending {
         let edit = MessageEdit(content, mentions: mentions, metadata: metadata, customType: customType)
         let operation = newID()
-        let request = ClientRequest.edit(self.id, id, edit, operation: operation)
-        _ = try request.validated()
-        let isReplaced = try await core.store.write { writer -> Bool in
-            guard let pending = try writer.reader.pending(id) else { return false }
+        _ = try ClientRequest.edit(self.id, id, edit, operation: operation).validated()
+        let sealing = core.store.sealing
+        let isReplaced = try await core.store.write { [name = self.id] writer -> Bool in
+            // One that can't be read here can't be encrypted anew: the edit follows it.
+            guard let pending = try writer.reader.pending(id), pending.decryptionError == nil else { return false }
             var submission = pending.submission
             guard submission.content.type == content.type else {
                 throw ChatError.invalidParameter(
@@ -42,13 +43,16 @@ extension Conversation {
                 submission.content = submission.content.moving(upload.media, to: url)
             }
             submission.attributes = edit.applied(to: submission.attributes)
-            return try writer.replace(submission)
+            return try writer.replace(sealing.seal(submission, to: name))
         }
         if isReplaced {
             core.changes.changed([self.id])
             return Sending(id: id, conversation: self.id, core: core)
         }
-        return try await queue(request, operation, about: id)
+        // One that is not on this device is taken for the user's own.
+        let sender = try await core.store.read { [name = self.id] in try $0.asStored.message(id, in: name)?.sender }
+        let sealed = try sealing.seal(edit, of: id, by: sender ?? core.user, in: self.id)
+        return try await queue(.edit(self.id, id, sealed, operation: operation), operation, about: id)
     }
 
     /// Takes one's own message back, for everyone: a stub stays at its place.

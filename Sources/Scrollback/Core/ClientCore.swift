@@ -235,6 +235,18 @@ package final class ClientCore: Sendable {
         currency.withLock { $0 = Currency(isResumed: isResumed, heard: heard) }
     }
 
+    /// Tells whoever takes events, with messages as far as they can be read here.
+    func tell(_ event: ClientEvent) {
+        guard events.isObserved else { return }
+        let sealing = store.sealing
+        switch event {
+        case .message(let message): events.send(.message(sealing.open(message)))
+        case .changed(let message): events.send(.changed(sealing.open(message)))
+        case .transient(let message): events.send(.transient(sealing.open(message)))
+        default: events.send(event)
+        }
+    }
+
     /// Applies inputs in one transaction and tells whoever shows them.
     @discardableResult
     package func apply(_ inputs: [LogInput]) async throws(ChatError) -> [LogOutcome] {

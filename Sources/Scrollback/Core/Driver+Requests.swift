@@ -107,19 +107,19 @@ extension Driver {
             case .message, .changed, .head, .hidden: break  // Taken as live events before.
             case .transient(let message):
                 said(by: message.sender, in: message.conversation)
-                if heard.isNew(message.id, now: now) { core.events.send(.transient(message)) }
+                if heard.isNew(message.id, now: now) { core.tell(.transient(message)) }
             case .read(let id, let summary): try await stateChanged([(id, summary)])
             case .reads(let reads): try await stateChanged(reads)
             case .peerRead(let id, let user, let seq):
                 try await core.store.write { try $0.notePeerRead(seq, in: id) }
                 try await learnIfUnknown(id)
                 core.changes.changed([id])
-                core.events.send(.read(id, user, seq))
-            case .invitation(let invitation): core.events.send(.invitation(invitation))
-            case .invitationEnded(let id): core.events.send(.invitationEnded(id))
+                core.tell(.read(id, user, seq))
+            case .invitation(let invitation): core.tell(.invitation(invitation))
+            case .invitationEnded(let id): core.tell(.invitationEnded(id))
             case .presence(let user, let presence):
                 heard([(user, presence)])
-                core.events.send(.presence(user, presence))
+                core.tell(.presence(user, presence))
             case .member(let id, let user, let role):
                 // Joining or leaving changes what may be heard, of a community in many channels at once: a pass brings
                 // their heads, and holds what they say until then.
@@ -127,10 +127,10 @@ extension Driver {
                 // Put out of a room: whether it may be heard is asked, so that who follows it learns why not.
                 if user == core.user, role == nil, subscriptions[id] != nil { ask(toHear: [id]) }
                 if user != core.user { try await learnIfUnknown(id) }
-                core.events.send(.member(id, user, role))
+                core.tell(.member(id, user, role))
             case .typing(let id, let user, let isTyping):
                 heard(user, in: id, isTyping: isTyping)
-                core.events.send(.typing(id, user, isTyping: isTyping))
+                core.tell(.typing(id, user, isTyping: isTyping))
             case .conversation(let id, let isDeleted):
                 if isDeleted {
                     try await core.store.write { try $0.forget(id) }
@@ -140,7 +140,7 @@ extension Driver {
                 } else {
                     learn([id])
                 }
-                core.events.send(.conversation(id, isDeleted: isDeleted))
+                core.tell(.conversation(id, isDeleted: isDeleted))
             case .user(let profile):
                 let now = now
                 try await core.store.write { try $0.save([profile], of: [profile.id], now: now) }

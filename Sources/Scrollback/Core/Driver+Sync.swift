@@ -42,8 +42,8 @@ extension Driver {
                 switch outcome.input {
                 case .live(.message(let message)):
                     said(by: message.sender, in: message.conversation)
-                    core.events.send(.message(message))
-                case .live(.changed(_, _, .message(let message))): core.events.send(.changed(message))
+                    core.tell(.message(message))
+                case .live(.changed(_, _, .message(let message))): core.tell(.changed(message))
                 default: break
                 }
             }
@@ -165,7 +165,7 @@ extension Driver {
             learn(outcomes.filter(\.needsHead).map(\.conversation))
             for outcome in outcomes {
                 guard case .sync(let sync, _) = outcome.input, !outcome.edit.isStale else { continue }
-                for message in sync.page.messages { core.events.send(.message(message)) }
+                for message in sync.page.messages { core.tell(.message(message)) }
             }
             await applyReleased()
         } catch {

@@ -81,7 +81,7 @@ extension ChatClient {
             case .failure(let error): batch.errors[page.conversation] = error
             case .success(let found):
                 _ = try await core.apply(found, to: page.conversation)
-                batch.messages[page.conversation] = found.messages
+                batch.messages[page.conversation] = found.messages.map(core.store.sealing.open)
                 batch.next[page.conversation] = batch.goesOlder ? found.older : found.newer
                 batch.actions += found.actions
             }
@@ -130,6 +130,7 @@ extension ChatClient {
         }
         let messages = result.matched
         if !messages.isEmpty { _ = try await core.apply(messages.map { .found($0) }) }
+        result.matched = messages.map(core.store.sealing.open)
         return result
     }
 

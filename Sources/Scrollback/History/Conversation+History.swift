@@ -116,9 +116,10 @@ extension Conversation {
             }
         }
         _ = try await core.apply(page, to: id)
+        let messages = page.messages.filter { !known.contains($0.id) }
         // The cursor moves by the server's page, whatever is left out of it here.
         return HistoryPage(
-            messages: page.messages.filter { !known.contains($0.id) }, older: page.older.map { .cursor($0) },
+            messages: messages.map(core.store.sealing.open), older: page.older.map { .cursor($0) },
             newer: page.newer.map { .cursor($0) }, shortfall: nil, gap: nil)
     }
 

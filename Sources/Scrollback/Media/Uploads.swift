@@ -256,14 +256,18 @@ package final class Uploads: Sendable {
     /// The message names the places its files were brought to, by whichever uploader this client had then.
     private func fillIn(_ message: MessageID, _ core: ClientCore) async throws(ChatError) {
         let now = core.clock()
+        let sealing = core.store.sealing
         try await core.store.write { writer in
             guard var pending = try writer.reader.pending(message) else { return }
-            for upload in try writer.reader.uploads(of: message) {
+            let uploads = try writer.reader.uploads(of: message)
+            guard uploads.contains(where: { $0.url != nil }) else { return }
+            if let error = pending.decryptionError { throw error }
+            for upload in uploads {
                 guard let url = upload.url else { continue }
                 pending.submission.content = pending.submission.content.moving(upload.media, to: url)
                 try writer.save(LocalFile(hash: upload.hash, size: upload.size), as: url.absoluteString, now: now)
             }
-            _ = try writer.replace(pending.submission)
+            _ = try writer.replace(sealing.seal(pending.submission, to: pending.conversation))
         }
     }
 

@@ -13,7 +13,8 @@ extension Conversation {
     ///   - limit: how many messages at most, 1...100.
     ///   - cursor: the `next` of a page of the same question.
     ///   - source: the device; the server, whose answer is kept on the device too; or the server where it can be asked, else
-    ///     the device, with a `shortfall`.
+    ///     the device, with a `shortfall`. A client with a ``MessageCipher`` keeps the server's first hundred, which are of
+    ///     what is not encrypted, and answers from the device.
     /// - Throws: `invalid-parameter` naming the argument; what the server refused; `local-storage`. A server that can't be
     ///   reached is an error of a remote search, and of a merged one that goes on from the server's page.
     public func search(
@@ -33,7 +34,8 @@ extension ChatClient {
     ///   - limit: how many messages at most, 1...100.
     ///   - cursor: the `next` of a page of the same question.
     ///   - source: the device; the server, whose answer is kept on the device too; or the server where it can be asked, else
-    ///     the device, with a `shortfall`.
+    ///     the device, with a `shortfall`. A client with a ``MessageCipher`` keeps the server's first hundred, which are of
+    ///     what is not encrypted, and answers from the device.
     /// - Throws: `invalid-parameter` naming the argument; what the server refused; `local-storage`. A server that can't be
     ///   reached is an error of a remote search, and of a merged one that goes on from the server's page.
     public func search(

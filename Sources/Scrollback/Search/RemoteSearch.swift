@@ -27,11 +27,15 @@ extension ClientCore {
             }
         }
         if !messages.isEmpty { try await apply(messages.map { .found($0) }) }
+        page.hits = page.hits.map { SearchHit(message: store.sealing.open($0.message), ranges: $0.ranges) }
         page.hits.removeAll { known.contains(MessageReference($0.message.id, in: $0.message.conversation)) }
         return page
     }
 
     /// The server sees everything this device does, and more, so it answers alone where it can.
+    ///
+    /// It finds nothing in what is encrypted. Where this client has keys the server's newest hits are kept here, and the device
+    /// answers for both.
     private func mergedSearch(_ query: SearchQuery) async throws(ChatError) -> SearchPage {
         do {
             if let cursor = query.cursor { _ = try cursor.position(of: query, by: .device) }
@@ -40,13 +44,19 @@ extension ClientCore {
             _ = try query.cursor?.position(of: query, by: .server)
             return try await remoteSearch(query, excludingLocal: false)
         }
-        var shortfall = ChatError(.unreachable, "these pages began without the server: search again to ask it")
+        let hasKeys = store.sealing.cipher != nil
+        var shortfall: ChatError?
         if query.cursor == nil {
             do {
-                return try await remoteSearch(query, excludingLocal: false)
+                guard hasKeys else { return try await remoteSearch(query, excludingLocal: false) }
+                var widest = query
+                widest.limit = Limits.standard.pageSize
+                _ = try await remoteSearch(widest, excludingLocal: false)
             } catch let error where error.leavesLocalHistory {
                 shortfall = error
             }
+        } else if !hasKeys {
+            shortfall = ChatError(.unreachable, "these pages began without the server: search again to ask it")
         }
         var page = try await localSearch(query)
         page.shortfall = shortfall

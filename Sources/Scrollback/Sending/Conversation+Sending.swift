@@ -19,7 +19,8 @@ extension Conversation {
     ///   - push: what a push about it should say.
     ///   - traits: what is switched off for this one message.
     ///   - priority: whether a room streams it when there is more than it can; elsewhere it says nothing.
-    /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is; `local-storage`.
+    /// - Throws: `invalid-parameter` or `too-large` when it can't be sent as it is, as a content that can't be read here;
+    ///   `local-storage`.
     @discardableResult
     public func send(
         _ content: MessageContent, mentioning mentions: Mentions? = nil, replyingTo replyTo: MessageID? = nil,
@@ -100,6 +101,8 @@ extension Conversation {
         let submission = try Submission(
             id: MessageID(at: now, using: &generator), content: prepared.content, attributes: attributes
         ).validated(limits: .standard)
+        // As it is now, so it goes: a retry must be the same message.
+        let queued = try core.store.sealing.seal(submission, to: id)
         let item = try await core.store.write { [id] writer in
             for (ordinal, file) in prepared.files.enumerated() {
                 try writer.insert(file.upload(of: submission.id), ordinal: ordinal)
@@ -110,7 +113,7 @@ extension Conversation {
                     try writer.save(LocalFile(thumbnail), as: media.thumbnailKey, now: now)
                 }
             }
-            return try writer.insert(submission, to: id, needsUpload: !prepared.files.isEmpty, now: now)
+            return try writer.insert(queued, to: id, needsUpload: !prepared.files.isEmpty, now: now)
         }
         // Until here nothing but this keeps their files from being evicted.
         withExtendedLifetime(prepared) {}

@@ -53,6 +53,8 @@ public struct Sending: Sendable, Identifiable {
 
     /// What the message says, as it waits to be sent; nothing once it is sent, and of a change.
     ///
+    /// What was encrypted with a key that this client was not given again is as it will be sent.
+    ///
     /// - Throws: `local-storage`.
     public func content() async throws(ChatError) -> MessageContent? {
         try await core.store.read { [id] in try $0.pending(id)?.submission.content }

@@ -152,7 +152,7 @@ extension LocalReader {
                 $0.add(log.number)
                 $0.add(id.uuid)
             } take: {
-                found = $0
+                found = opened($0)
                 return false
             }
         return found
@@ -167,7 +167,7 @@ extension LocalReader {
                 $0.add(number)
                 $0.add(seq)
             } take: {
-                found = $0
+                found = opened($0)
                 return false
             }
         return found
@@ -188,11 +188,14 @@ extension LocalReader {
             $0.add(range.lowerBound)
             $0.add(range.upperBound)
         } take: { message in
-            if filter == .all || filter.matches(message, reader: user) { found.append(message) }
+            if filter == .all || filter.matches(message, reader: user) { found.append(opened(message)) }
             return found.count < limit
         }
         return found
     }
+
+    /// A message as whoever asked is to have it.
+    func opened(_ message: Message) -> Message { sealing?.open(message) ?? message }
 
     /// How many messages were sent in a time; of a community itself, in all of its channels.
     package func messageCount(in id: ConversationID, _ range: Range<Timetoken>) throws -> Int64 {

@@ -7,6 +7,8 @@ package import ScrollbackWire
 /// A message on its way out, with what it says.
 package struct PendingMessage: Hashable, Sendable, Identifiable {
     package var submission: Submission
+    /// Why it can't be read here: it was encrypted with a key that is not there any more.
+    package var decryptionError: ChatError?
     package var conversation: ConversationID
     package var ordinal: Int64
     package var createdAt: Date
@@ -115,7 +117,7 @@ extension LocalReader {
                     SELECT \(Self.itemColumns), body
                     FROM outbox WHERE conversation = ? AND kind = 'send' ORDER BY ordinal
                     """), arguments: [id.description]
-        ).map { try Self.pending($0) }
+        ).map { try pending($0) }
     }
 
     package func pending(_ id: MessageID) throws -> PendingMessage? {
@@ -125,13 +127,15 @@ extension LocalReader {
                     SELECT \(Self.itemColumns), body
                     FROM outbox WHERE id = ? AND kind = 'send'
                     """), arguments: [id.data]
-        ).map { try Self.pending($0) }
+        ).map { try pending($0) }
     }
 
-    private static func pending(_ row: Row) throws -> PendingMessage {
-        let item = try item(row)
+    private func pending(_ row: Row) throws -> PendingMessage {
+        let item = try Self.item(row)
+        let queued = try Self.submission(row[11])
+        let (submission, error) = sealing?.open(queued, to: item.conversation) ?? (queued, nil)
         return PendingMessage(
-            submission: try submission(row[11]), conversation: item.conversation, ordinal: item.ordinal,
+            submission: submission, decryptionError: error, conversation: item.conversation, ordinal: item.ordinal,
             createdAt: item.createdAt, state: PendingMessage.State(item.state))
     }
 

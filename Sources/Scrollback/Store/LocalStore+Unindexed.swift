@@ -77,10 +77,15 @@ extension LocalReader {
     private func searchRows(_ run: UnindexedRun, limit: Int) throws -> [SearchRow] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT seq, timetoken, type, content FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?
+                SELECT seq, timetoken, type, content, id, sender FROM message
+                WHERE conversation = ? AND seq BETWEEN ? AND ?
                 ORDER BY seq DESC LIMIT ?
                 """)
         var rows: [SearchRow] = []
+        let name = try String.fetchOne(
+            db.cachedStatement(sql: "SELECT id FROM conversation WHERE number = ?"), arguments: [run.conversation])
+        // Of a conversation that is gone there are no rows.
+        guard let conversation = try name.map({ try ConversationID($0) }) else { return [] }
         try statement.run {
             $0.add(run.conversation)
             $0.add(run.places.lowerBound)
@@ -89,7 +94,11 @@ extension LocalReader {
         } row: { row in
             let (seq, time, type) = (row.integer(), row.bits(), MessageType(rawValue: row.text()))
             let content = row.optionalText().map { MessageContent(known: type, json: RawJSON(known: $0)) }
-            rows.append(SearchRow(seq: seq, time: Timetoken(rawValue: time), text: SearchableText.of(content)))
+            let (id, sender) = (row.optionalUUID().map { MessageID($0) }, UserID(known: row.text()))
+            let text = content.flatMap { content in
+                id.flatMap { SearchableText.of(sealing?.open(content, in: conversation, $0, by: sender)) }
+            }
+            rows.append(SearchRow(seq: seq, time: Timetoken(rawValue: time), text: text))
             return true
         } failure: { code, _ in
             DatabaseError(resultCode: ResultCode(rawValue: code), sql: statement.sql)
@@ -110,7 +119,7 @@ extension LocalReader {
                 $0.add(place.conversation)
                 $0.add(place.seq)
             } take: {
-                found = $0
+                found = opened($0)
                 return false
             }
         return found
@@ -123,6 +132,23 @@ extension LocalReader {
 }
 
 extension LocalWriter {
+    /// Has everything looked at again where other keys were given than the last time: words that can be read now are found
+    /// from then on, and others no more.
+    func noteKeys(of cipher: MessageCipher?) throws {
+        let known = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'cipher'") ?? ""
+        let given = cipher?.fingerprint ?? ""
+        guard given != known else { return }
+        try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('cipher', ?)", arguments: [given])
+        try markAllUnindexed()
+    }
+
+    private func markAllUnindexed() throws {
+        try db.execute(sql: "DELETE FROM unindexed")
+        try db.execute(
+            sql: "INSERT INTO unindexed (conversation, lower, upper) SELECT number, 1, ? FROM conversation",
+            arguments: [SearchKey.lastSeq])
+    }
+
     /// Has places looked at again by whoever indexes, in the transaction that changed them.
     func markUnindexed(_ places: SeqRangeSet, in conversation: Int64) throws {
         let statement = try db.cachedStatement(
@@ -147,10 +173,7 @@ extension LocalWriter {
 
     /// Has everything looked at again.
     func indexEverything(_ state: IndexingState) throws {
-        try db.execute(sql: "DELETE FROM unindexed")
-        try db.execute(
-            sql: "INSERT INTO unindexed (conversation, lower, upper) SELECT number, 1, ? FROM conversation",
-            arguments: [SearchKey.lastSeq])
+        try markAllUnindexed()
         try save(state)
     }
 

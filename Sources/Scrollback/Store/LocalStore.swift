@@ -15,6 +15,8 @@ package final class LocalStore: Sendable {
     private let lock: DirectoryLock?
     private let hasClosed = Atomic<Bool>(false)
     package let user: UserID
+    /// Opens messages for whoever reads them: they lie here as they travel.
+    package let sealing: MessageSealing
     /// Where its files are; nothing in memory.
     let directory: URL?
     /// The files of messages; those of a store in memory are gone with it.
@@ -33,8 +35,11 @@ package final class LocalStore: Sendable {
     ///
     /// - Throws: `local-storage` when it can't be opened, somebody has it open, it is another user's, or a newer version
     ///   wrote it.
-    package init(directory: URL?, user: UserID, eventCapacity: Int = 1_000) throws(ChatError) {
+    package init(
+        directory: URL?, user: UserID, eventCapacity: Int = 1_000, cipher: MessageCipher? = nil
+    ) throws(ChatError) {
         self.user = user
+        sealing = MessageSealing(user: user, cipher: cipher)
         recentsEvents = EventCenter(capacity: eventCapacity) { .missed($0) }
         self.directory = directory
         files = LocalFiles(
@@ -129,7 +134,7 @@ package final class LocalStore: Sendable {
             try Self.checkOpen(db)
             var answer: Result<Answer, any Error>?
             try db.inTransaction(.deferred) {
-                answer = .success(try body(LocalReader(db: db, user: user)))
+                answer = .success(try body(LocalReader(db: db, user: user, sealing: sealing)))
                 return .commit
             }
             return try (answer ?? .failure(ClientCore.closed)).get()
@@ -152,7 +157,7 @@ package final class LocalStore: Sendable {
         reading scope: RecentsEvent.ReadScope? = nil, tellsRecents: Bool = true,
         _ body: @escaping @Sendable (LocalWriter) throws -> Answer
     ) async throws(ChatError) -> Answer {
-        let user = user
+        let (user, sealing) = (user, sealing)
         defer { written.yield() }
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
             database.asyncWriteWithoutTransaction { db in
@@ -169,7 +174,7 @@ package final class LocalStore: Sendable {
                     var told = self.toldTotals.withLock { $0 }
                     let changesBefore = db.totalChangesCount
                     try db.inTransaction(.immediate) {
-                        let reader = LocalReader(db: db, user: user)
+                        let reader = LocalReader(db: db, user: user, sealing: sealing)
                         if isWatched, told == nil { told = try reader.totals() }
                         answer = .success(try body(LocalWriter(reader: reader)))
                         if isWatched { events = try Self.recentsEvents(reader, scope: scope, told: &told) }
@@ -201,6 +206,15 @@ package final class LocalStore: Sendable {
 package struct LocalReader {
     let db: Database
     let user: UserID
+    /// Opens the messages that are read; nothing leaves them as they lie in the store.
+    var sealing: MessageSealing?
+
+    /// The same questions, answered with messages as they lie in the store.
+    var asStored: LocalReader {
+        var reader = self
+        reader.sealing = nil
+        return reader
+    }
 
     /// A conversation's short name in the store.
     func number(of id: ConversationID) throws -> Int64? {

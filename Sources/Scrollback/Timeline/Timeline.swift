@@ -40,6 +40,9 @@ public final class Timeline: Sendable {
         public let createdAt: Date
         /// How far it has come; never `sent`, nor `gone`.
         public let state: Sending.State
+        /// Why it can't be read here, though it will be sent: it was encrypted with a key that this client was not given
+        /// again.
+        public let decryptionError: ChatError?
     }
 
     /// What is done about a gap.

@@ -44,8 +44,8 @@ struct TimelineSnapshot: Sendable {
         guard let shown = places else { return }
         self.shown = shown
         let changes = try reader.pendingChanges(in: id)
-        rows = try reader.messages(in: local, shown, newestFirst: false, limit: .max, filter: .all)
-            .map { changes.isEmpty ? $0 : $0.applying(changes, by: user) }
+        rows = try reader.asStored.messages(in: local, shown, newestFirst: false, limit: .max, filter: .all)
+            .map { reader.opened(changes.isEmpty ? $0 : $0.applying(changes, by: user)) }
         people = try reader.people(Set(rows.map(\.sender)), fetchedSince: time)
         gaps = log.gaps.clipped(to: shown).ranges
         isAtNewest = shown.upperBound == range.upperBound
@@ -97,7 +97,8 @@ struct TimelineSnapshot: Sendable {
                     Timeline.Pending(
                         id: message.id, content: message.submission.content, attributes: message.submission.attributes,
                         createdAt: message.createdAt,
-                        state: Sending.State(message.state, uploaded: { fraction(message.id) })))
+                        state: Sending.State(message.state, uploaded: { fraction(message.id) }),
+                        decryptionError: message.decryptionError))
             }
         }
         return Timeline.View(

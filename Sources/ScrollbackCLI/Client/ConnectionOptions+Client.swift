@@ -8,8 +8,14 @@ extension ConnectionOptions {
             server: try address, user: user,
             store: store.map { .directory(URL(filePath: $0, directoryHint: .isDirectory)) } ?? .inMemory,
             token: { try await token(for: user) })
+        configuration.cipher = try CipherKeys.cipher()
         configuration.device = store == nil ? "cli-\(UUID().uuidString)" : nil
         return try await ChatClient.open(configuration)
+    }
+
+    /// Encrypts what a user says and opens what they read, where a command asks the server without a client.
+    func sealing(for user: UserID) throws -> MessageSealing {
+        MessageSealing(user: user, cipher: try CipherKeys.cipher())
     }
 }
 

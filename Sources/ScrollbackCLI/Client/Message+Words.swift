@@ -5,6 +5,10 @@ extension Message {
     /// What it says, for a line of text; of a file what it is.
     var words: String {
         guard let content else { return "(deleted)" }
+        if let value = content.encrypted {
+            let reason = decryptionError?.message ?? "it is encrypted with the key “\(value.key)”"
+            return "[can't be read: \(reason)]"
+        }
         if let quote = content.quote {
             return "“\(quote.content.text ?? "[\(quote.content.type)]")” — \(quote.text)"
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Scrollback
 import ScrollbackModel
 import ScrollbackWire
 
@@ -47,12 +48,14 @@ struct Edit: AsyncParsableCommand {
         try await reporting {
             let api = try await connection.api(as: editor)
             let id = try await message.id(in: conversation.id, api)
+            let sealing = try connection.sealing(for: editor)
+            let edit = try sealing.seal(MessageEdit(.text(text)), of: id, by: editor, in: conversation.id)
             let edited = try await api.object("PATCH", ServerAPI.path(conversation.id, "/messages/\(id)")) {
-                MessageEdit(.text(text)).writeMembers(to: &$0)
+                edit.writeMembers(to: &$0)
             } read: { (reader) throws(ChatError) in
                 try Message(from: &reader)
             }
-            Output.show(edited, json: connection.json)
+            Output.show(sealing.open(edited), json: connection.json)
         }
     }
 }

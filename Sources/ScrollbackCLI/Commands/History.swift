@@ -70,14 +70,16 @@ struct History: AsyncParsableCommand {
         try await reporting {
             if source != .remote || store != nil { return try await readWithClient() }
             let api = try await connection.api(as: reader)
+            let sealing = try connection.sealing(for: reader)
             let query = try query()
             if all {
                 try await api.everyPage(of: conversation.id, query) { page in
-                    for message in page.messages { show(message) }
+                    for message in page.messages { show(sealing.open(message)) }
                     return true
                 }
             } else {
-                for message in try await api.history(of: conversation.id, query).messages { show(message) }
+                let page = try await api.history(of: conversation.id, query)
+                for message in page.messages { show(sealing.open(message)) }
             }
         }
     }

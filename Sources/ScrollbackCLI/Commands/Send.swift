@@ -12,6 +12,9 @@ struct Send: AsyncParsableCommand {
               scrollback send group:albatross "Tide is at 07:10" --as alice
               scrollback send group:albatross "@bob, see?" --as alice --mention bob
               scrollback send group:albatross --image tide.jpg --as alice
+
+            With keys in SCROLLBACK_CIPHER_KEYS (NAME=BASE64, the one to encrypt with first) what is said is encrypted before \
+            it leaves here, and `history`, `chat`, `edit` and `listen` read what came encrypted.
             """)
 
     @OptionGroup var conversation: ConversationArgument
@@ -72,7 +75,8 @@ struct Send: AsyncParsableCommand {
         let id =
             try id.map { (text) throws(ChatError) in try MessageID(text) }
             ?? MessageID(at: Date(), using: &generator)
-        let submission = Submission(id: id, content: content, attributes: attributes)
+        let submission = try connection.sealing(for: sender)
+            .seal(Submission(id: id, content: content, attributes: attributes), to: conversation.id)
         let result = try await api.object("POST", ServerAPI.path(conversation.id, "/messages")) {
             submission.writeMembers(to: &$0)
         } read: { (reader) throws(ChatError) in

@@ -14,8 +14,7 @@ extension Engine {
         if let refusal = checkIsOther(user, caller, "erasing users") { throw refusal }
         let id = UUID()
         let new = ErasureRow(
-            id: id, user: user, messages: messages,
-            replacement: UserID(known: "deleted-\(UUID().uuidString.lowercased())"), createdAt: clock())
+            id: id, user: user, messages: messages, replacement: .standIn(), createdAt: clock())
         let row: ErasureRow
         do {
             row = try await submit { [erasing] transaction in

@@ -62,7 +62,8 @@ struct PushScene {
         return PushSubject(
             kind: row.id.kind, sender: name,
             conversation: row.id.kind.traits.membership == .named ? name : own, type: type, words: content?.text,
-            mentions: attributes.mentions, options: attributes.pushOptions ?? PushOptions(), isRecalled: isRecalled)
+            isEncrypted: content?.encrypted != nil, mentions: attributes.mentions,
+            options: attributes.pushOptions ?? PushOptions(), isRecalled: isRecalled)
     }
 
     // MARK: People

@@ -22,19 +22,22 @@ package struct PushSubject: Hashable, Sendable {
     package var type: MessageType
     /// What a text or a quote says.
     package var words: String?
+    /// Whether it says that to who has an app's key alone.
+    package var isEncrypted: Bool
     package var mentions: Mentions?
     package var options: PushOptions
     package var isRecalled: Bool
 
     package init(
         kind: ConversationKind, sender: String, conversation: String, type: MessageType, words: String? = nil,
-        mentions: Mentions? = nil, options: PushOptions = .init(), isRecalled: Bool = false
+        isEncrypted: Bool = false, mentions: Mentions? = nil, options: PushOptions = .init(), isRecalled: Bool = false
     ) {
         self.kind = kind
         self.sender = sender
         self.conversation = conversation
         self.type = type
         self.words = words
+        self.isEncrypted = isEncrypted
         self.mentions = mentions
         self.options = options
         self.isRecalled = isRecalled
@@ -63,7 +66,7 @@ extension PushTexts {
     ///
     /// By contradiction A15: to the mentioned the mention's text; else the template's in the reader's
     /// language; else the message's own, which is its configuration's or its argument's; else the template's for other
-    /// languages; else what its type says (row 122). The title is the message's own, else the template's, else the name of
+    /// languages; else what its type says (row 122), or, of a text that is encrypted, that there is one (row 230). The title is the message's own, else the template's, else the name of
     /// who wrote or of the group (row 128).
     ///
     /// Whoever hides details reads only that there is something, unless the message shows them to everyone.
@@ -105,10 +108,10 @@ extension PushTexts {
         return text(fill(phrase(isMentioned ? .mention : .group, in: reader.language)))
     }
 
-    /// What a message says by itself: its text, or its type's phrase.
+    /// What a message says by itself: its text, or its type's phrase; of a text that is encrypted that there is one.
     private func words(of subject: PushSubject, in language: String?) -> String? {
         switch subject.type {
-        case .text, .reference: subject.words
+        case .text, .reference: subject.isEncrypted ? phrase(.hidden, in: language) : subject.words
         default: PushPhrase(subject.type).map { phrase($0, in: language) }
         }
     }

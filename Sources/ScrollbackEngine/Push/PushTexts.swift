@@ -10,7 +10,7 @@ package enum PushPhrase: String, CaseIterable, Sendable {
     case mention
     /// That a message was recalled: `{sender}`.
     case recalled
-    /// All that somebody reads who hides details.
+    /// All that somebody reads who hides details, and the text of what is encrypted.
     case hidden
 
     init?(_ type: MessageType) {

@@ -90,7 +90,7 @@ extension ChatError {
             .localStorage: (500, false), .uploadFailed: (500, false), .blocked: (403, false), .muted: (403, false),
             .contentRejected: (422, false), .roomFull: (503, true), .featureOff: (403, false),
             .unknownInvitation: (404, false), .banned: (403, false), .userDeactivated: (403, false),
-            .unknownReport: (404, false), .unknownJob: (404, false),
+            .unknownReport: (404, false), .unknownJob: (404, false), .decryptionFailed: (422, false),
         ]
 
         var status: Int { Self.table[self]?.status ?? 500 }
@@ -190,16 +190,24 @@ extension ChatError.Code {
     public static let featureOff = Self(rawValue: "feature-off")
     /// Nobody of that name is invited there, or not any more.
     public static let unknownInvitation = Self(rawValue: "unknown-invitation")
+    /// What an app's key has encrypted can't be read here: the key is not there, or what came is not what was encrypted.
+    public static let decryptionFailed = Self(rawValue: "decryption-failed")
     /// This device's own store failed.
     public static let localStorage = Self(rawValue: "local-storage")
 }
 
-extension ChatError: Equatable {
+extension ChatError: Hashable {
     /// Compares what was said, not what lay beneath.
     public static func == (a: ChatError, b: ChatError) -> Bool {
         a.code == b.code && a.message == b.message && a.parameter == b.parameter && a.limit == b.limit
             && a.retryAfter == b.retryAfter && a.until == b.until && a.reason == b.reason
             && a.isTemporary == b.isTemporary && a.status == b.status
+    }
+
+    /// Hashes its code and its sentence.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(code)
+        hasher.combine(message)
     }
 }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Who someone is, in the application's own terms.
 ///
 /// The rules for the text are those of ``Identifier``.
@@ -21,6 +23,16 @@ public struct UserID: Hashable, Comparable, Sendable {
 
     /// The identifier as it was given.
     public var text: String { identifier.text }
+
+    /// The random name that stands in an erased person's place, where what they said was to stay.
+    package static func standIn() -> UserID { UserID(known: standInPrefix + UUID().uuidString.lowercased()) }
+
+    /// Whether it is such a name.
+    package var isStandIn: Bool {
+        text.hasPrefix(Self.standInPrefix) && UUID(uuidString: String(text.dropFirst(Self.standInPrefix.count))) != nil
+    }
+
+    private static let standInPrefix = "deleted-"
 
     /// The order of the bytes of UTF-8.
     public static func < (a: UserID, b: UserID) -> Bool { a.identifier < b.identifier }

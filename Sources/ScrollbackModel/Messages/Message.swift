@@ -32,6 +32,14 @@ public struct Message: Hashable, Identifiable, Sendable {
     public var replies: ReplySummary?
     /// What its actions come to, reactions among them.
     public var actions: [ActionSummary]
+    /// Whether its content, and its `metadata` and `extra` where it has them, came encrypted by a key of the app's.
+    ///
+    /// A server's notices never are, nor what was sent without a key.
+    public var isEncrypted = false
+    /// Why something of it can't be read here, `decryption-failed`; what can't is as it came.
+    ///
+    /// It is read once the client is opened with the key that is missing. Absent where everything is read.
+    public var decryptionError: ChatError?
 
     /// A message with all that is known of it.
     public init(
@@ -216,6 +224,10 @@ public struct TransientMessage: Hashable, Identifiable, Sendable {
     public var content: MessageContent
     /// What accompanies the content.
     public var attributes: MessageAttributes
+    /// Whether its content, and its `metadata` and `extra` where it has them, came encrypted by a key of the app's.
+    public var isEncrypted = false
+    /// Why something of it can't be read here, `decryption-failed`; what can't is as it came.
+    public var decryptionError: ChatError?
 
     /// A message with all that is known of it.
     public init(

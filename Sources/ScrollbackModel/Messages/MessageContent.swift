@@ -30,8 +30,9 @@ public struct MessageContent: Hashable, Sendable {
         self.init(known: type, json: writer.json)
     }
 
-    /// What each type must hold; types that are not listed may hold anything.
+    /// What each type must hold; types that are not listed may hold anything, and what is encrypted has its type outside.
     private func check() throws(ChatError) {
+        if encrypted != nil { return }
         switch type {
         case .text: _ = try TextFields(json)
         case .reference: _ = try Quote(json)

@@ -26,10 +26,14 @@ extension MessageContent {
     ///
     /// A quote of a quote has the inner text alone, so that copies do not grow.
     ///
-    /// - Throws: `invalid-parameter` when the message was recalled or deleted: nothing is left of it to quote.
+    /// - Throws: `invalid-parameter` when the message was recalled or deleted, so that nothing is left of it to quote, or
+    ///   can't be read here.
     public static func reference(_ text: String, to message: Message) throws(ChatError) -> MessageContent {
         guard let content = message.content else {
             throw .invalidParameter("to", "was recalled or deleted: there is nothing left to quote")
+        }
+        guard content.encrypted == nil else {
+            throw .invalidParameter("to", "can't be read here: there is nothing to quote")
         }
         let inner = content.quote.map { MessageContent.text($0.text) } ?? content
         return .reference(Quote(text, id: message.id, sender: message.sender, content: inner))

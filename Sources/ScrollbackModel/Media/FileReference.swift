@@ -1,21 +1,22 @@
-import ScrollbackModel
-
 /// A file that a content refers to, and what it says of it.
-struct FileReference: Hashable {
-    var id: MediaID
+package struct FileReference: Hashable, Sendable {
+    package var id: MediaID
     /// The type of message it is the file of; absent where it is one of an app's own content.
-    var type: MessageType?
-    var size: Int64?
-    var mediaType: String?
+    package var type: MessageType?
+    package var size: Int64?
+    package var mediaType: String?
     /// Whether it is a copy of what somebody said: it may be gone by now.
-    var isQuoted = false
+    package var isQuoted = false
 }
 
 extension MessageContent {
     /// The files on this server that it refers to, each once.
     ///
-    /// A text is not looked at: only what is a file, quotes a message, or is an app's own content with a list `files`.
-    var fileReferences: [FileReference] {
+    /// A text is not looked at: only what is a file, quotes a message, or is an app's own content with a list `files`. Beside
+    /// what is encrypted stands a list of that name too, whatever its type.
+    package var fileReferences: [FileReference] {
+        guard Self.mayHaveFiles(type) else { return [] }
+        if encrypted != nil { return filesBesideEncrypted }
         switch type {
         case _ where type.isMedia: return fileReference.map { [$0] } ?? []
         case .reference:
@@ -31,13 +32,22 @@ extension MessageContent {
     }
 
     /// Whether ``fileReferences`` may have any, by the type alone.
-    static func mayHaveFiles(_ type: MessageType) -> Bool {
+    package static func mayHaveFiles(_ type: MessageType) -> Bool {
         type != .text && (type.isMedia || type == .reference || type.isCustom)
     }
 
     private var fileReference: FileReference? {
         guard let media, let id = media.id else { return nil }
         return FileReference(id: id, type: type, size: media.size, mediaType: media.mediaType)
+    }
+
+    private var filesBesideEncrypted: [FileReference] {
+        listedFiles.map { file in
+            var file = file
+            file.type = type.isMedia ? type : nil
+            file.isQuoted = type == .reference
+            return file
+        }
     }
 
     /// The ids in a member `files` that is a list; what else an app puts there, or calls by that name, is its own.

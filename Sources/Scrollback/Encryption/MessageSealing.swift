@@ -1,0 +1,229 @@
+package import ScrollbackModel
+
+/// What one client does to messages on their way out and in: encrypts what is said here, reads what it has keys for.
+///
+/// Stores, frames and the server have messages as they travel. They are opened where they are handed to the app.
+package struct MessageSealing: Sendable {
+    let user: UserID
+    let cipher: MessageCipher?
+
+    package init(user: UserID, cipher: MessageCipher?) {
+        self.user = user
+        self.cipher = cipher
+    }
+
+    // MARK: Out
+
+    /// A submission as it is queued, and stays through every retry.
+    ///
+    /// - Throws: `too-large` where it is, once it is encrypted; `invalid-parameter` for a content that came encrypted and was
+    ///   not read: it can be read where it came, and nowhere else.
+    package func seal(_ submission: Submission, to conversation: ConversationID) throws(ChatError) -> Submission {
+        try checkIsRead(submission.content)
+        guard let cipher, cipher.encrypts else { return submission }
+        var sealed = submission
+        let envelope = Envelope(cipher, submission.content.type, in: name(conversation), submission.id, by: user)
+        sealed.content = try envelope.seal(submission.content)
+        sealed.attributes.metadata = try envelope.seal(submission.attributes.metadata, .metadata)
+        sealed.attributes.extra = try envelope.seal(submission.attributes.extra, .extra)
+        return sealed
+    }
+
+    /// An edit as it is queued.
+    ///
+    /// - Parameter sender: who said the message.
+    /// - Throws: as ``seal(_:to:)``.
+    package func seal(
+        _ edit: MessageEdit, of id: MessageID, by sender: UserID, in conversation: ConversationID
+    ) throws(ChatError) -> MessageEdit {
+        try checkIsRead(edit.content)
+        guard let cipher, cipher.encrypts else { return edit }
+        var sealed = edit
+        let envelope = Envelope(cipher, edit.content.type, in: name(conversation), id, by: sender)
+        sealed.content = try envelope.seal(edit.content)
+        if case .set(let json) = edit.metadata, let value = try envelope.seal(json, .metadata) {
+            sealed.metadata = .set(value)
+        }
+        if case .set(let json) = edit.extra, let value = try envelope.seal(json, .extra) {
+            sealed.extra = .set(value)
+        }
+        return sealed
+    }
+
+    private func checkIsRead(_ content: MessageContent) throws(ChatError) {
+        guard content.encrypted == nil else {
+            throw .invalidParameter("content", "is encrypted, and can be read only where it came: it can't be sent on")
+        }
+    }
+
+    /// What everybody calls a conversation.
+    private func name(_ conversation: ConversationID) -> ConversationID { conversation.log.absolute(for: user) }
+
+    // MARK: In
+
+    /// A message as far as it can be read here.
+    package func open(_ message: Message) -> Message {
+        guard let content = message.content else { return message }
+        var opened = message
+        var words = Opened(content, message.attributes)
+        guard words.hasEncrypted else { return message }
+        words.open(cipher, in: name(message.conversation), message.id, by: message.sender)
+        opened.content = words.content
+        opened.attributes = words.attributes
+        opened.isEncrypted = words.isEncrypted
+        opened.decryptionError = words.error
+        return opened
+    }
+
+    /// A message that is not stored, as far as it can be read here.
+    func open(_ message: TransientMessage) -> TransientMessage {
+        var opened = message
+        var words = Opened(message.content, message.attributes)
+        guard words.hasEncrypted else { return message }
+        words.open(cipher, in: name(message.conversation), message.id, by: message.sender)
+        opened.content = words.content
+        opened.attributes = words.attributes
+        opened.isEncrypted = words.isEncrypted
+        opened.decryptionError = words.error
+        return opened
+    }
+
+    /// A message of this user's that is still to be sent, as far as it can be read here.
+    func open(_ submission: Submission, to conversation: ConversationID) -> (Submission, ChatError?) {
+        var opened = submission
+        var words = Opened(submission.content, submission.attributes)
+        guard words.hasEncrypted else { return (submission, nil) }
+        words.open(cipher, in: name(conversation), submission.id, by: user)
+        opened.content = words.content
+        opened.attributes = words.attributes
+        return (opened, words.error)
+    }
+
+    /// The content of a stored row, where it can be read here.
+    func open(
+        _ content: MessageContent, in conversation: ConversationID, _ id: MessageID, by sender: UserID
+    ) -> MessageContent? {
+        var words = Opened(content, MessageAttributes())
+        guard words.hasEncrypted else { return content }
+        words.open(cipher, in: name(conversation), id, by: sender)
+        return words.error == nil ? words.content : nil
+    }
+}
+
+/// A message's values on their way out.
+private struct Envelope {
+    let cipher: MessageCipher
+    let type: MessageType
+    let conversation: ConversationID
+    let message: MessageID
+    let sender: UserID
+
+    init(
+        _ cipher: MessageCipher, _ type: MessageType, in conversation: ConversationID, _ message: MessageID,
+        by sender: UserID
+    ) {
+        self.cipher = cipher
+        self.type = type
+        self.conversation = conversation
+        self.message = message
+        self.sender = sender
+    }
+
+    private func value(_ json: RawJSON, _ part: MessageCipher.Binding.Part) throws(ChatError) -> EncryptedValue {
+        try cipher.seal(
+            json, by: sender, .init(part: part, type: type, conversation: conversation, message: message))
+    }
+
+    func seal(_ content: MessageContent) throws(ChatError) -> MessageContent {
+        guard content.notice == nil else { throw MessageContent.forgedNotice }
+        let sealed = MessageContent.encrypted(
+            type, try value(content.json, .content), files: content.fileReferences.map(\.id))
+        try Self.check(sealed.json, of: content.json, "content", Limits.standard.contentBytes)
+        return sealed
+    }
+
+    func seal(_ json: RawJSON?, _ part: MessageCipher.Binding.Part) throws(ChatError) -> RawJSON? {
+        guard let json else { return nil }
+        let sealed = try value(json, part).json
+        try Self.check(sealed, of: json, part.rawValue, Limits.standard.attributeBytes)
+        return sealed
+    }
+
+    private static func check(
+        _ sealed: RawJSON, of json: RawJSON, _ name: String, _ limit: Int
+    ) throws(ChatError) {
+        let bytes = sealed.text.utf8.count
+        guard bytes > limit else { return }
+        throw ChatError(
+            .tooLarge,
+            "\(name) must be at most \(limit) bytes of JSON when it is encrypted, is \(bytes): its own "
+                + "\(json.text.utf8.count) and a third more for the encryption", parameter: name, limit: limit)
+    }
+}
+
+/// A message's values on their way in.
+private struct Opened {
+    var content: MessageContent
+    var attributes: MessageAttributes
+    private(set) var error: ChatError?
+    private let values: (content: EncryptedValue?, metadata: EncryptedValue?, extra: EncryptedValue?)
+
+    init(_ content: MessageContent, _ attributes: MessageAttributes) {
+        self.content = content
+        self.attributes = attributes
+        values = (content.encrypted, attributes.metadata?.encrypted, attributes.extra?.encrypted)
+    }
+
+    var hasEncrypted: Bool { values.content != nil || values.metadata != nil || values.extra != nil }
+
+    /// Whether everything that is there came encrypted, as it does from a client with a key.
+    var isEncrypted: Bool {
+        values.content != nil && (values.metadata != nil || attributes.metadata == nil)
+            && (values.extra != nil || attributes.extra == nil)
+    }
+
+    mutating func open(
+        _ cipher: MessageCipher?, in conversation: ConversationID, _ message: MessageID, by sender: UserID
+    ) {
+        let type = content.type
+        func read(_ value: EncryptedValue, _ part: MessageCipher.Binding.Part) throws(ChatError) -> RawJSON {
+            guard let cipher else { throw MessageCipher.missing(value.key, []) }
+            return try cipher.open(
+                value, by: sender, .init(part: part, type: type, conversation: conversation, message: message))
+        }
+        if let value = values.content {
+            let opened = take { () throws(ChatError) in
+                let opened = try MessageContent(type: type, json: try read(value, .content))
+                // What happened is the server's to say, and it says so readably.
+                guard opened.notice == nil else { throw MessageContent.forgedNotice }
+                return opened
+            }
+            content = opened ?? content
+        }
+        if let value = values.metadata {
+            attributes.metadata = take { () throws(ChatError) in try read(value, .metadata) } ?? attributes.metadata
+        }
+        if let value = values.extra {
+            attributes.extra = take { () throws(ChatError) in try read(value, .extra) } ?? attributes.extra
+        }
+    }
+
+    /// What can't be read stays as it came, and the first of it says why.
+    private mutating func take<Value>(_ read: () throws(ChatError) -> Value) -> Value? {
+        do {
+            return try read()
+        } catch {
+            let failure =
+                error.code == .decryptionFailed
+                ? error : ChatError(.decryptionFailed, "what was encrypted is wrong: \(error.message)", cause: error)
+            self.error = self.error ?? failure
+            return nil
+        }
+    }
+}
+
+extension MessageContent {
+    fileprivate static var forgedNotice: ChatError {
+        .invalidParameter("content", "of type notice can't have an event: what happened is the server's to say")
+    }
+}
