@@ -84,7 +84,9 @@ struct Recents: AsyncParsableCommand {
                 }
             }
         }
-        for head in heads {
+        let sealing = try connection.sealing(for: user)
+        for var head in heads {
+            head.lastMessage = head.lastMessage.map(sealing.open)
             if connection.json {
                 var writer = JSONWriter()
                 head.write(to: &writer)

@@ -1,0 +1,474 @@
+import ContractRows
+import Foundation
+import PictureFixtures
+import Scrollback
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackTesting
+import ScrollbackWire
+import Testing
+
+@Suite("Encryption by the app")
+struct EncryptionTests {
+    private let group = ConversationID.group("swift")
+    private static let november = MessageCipher.Key(id: "2026-11", key: Data(0..<32))
+    private static let may = MessageCipher.Key(id: "2026-05", key: Data(repeating: 7, count: 32))
+
+    private func client(
+        _ world: ChatWorld, _ user: UserID, _ keys: [MessageCipher.Key] = [november],
+        store: ChatClient.Configuration.Store = .inMemory, uploader: (any MediaUploader)? = nil
+    ) async throws -> ChatClient {
+        let cipher = keys.isEmpty ? nil : try MessageCipher(keys: keys)
+        return try await world.client(user, store: store) { configuration in
+            configuration.cipher = cipher
+            configuration.media.uploader = uploader
+        }
+    }
+
+    private func world(_ members: [UserID] = ["alice", "bob"]) async throws -> ChatWorld {
+        let world = try ChatWorld(users: members)
+        try await world.makeGroup("swift", members: members)
+        return world
+    }
+
+    private func withFolder(_ body: (ChatClient.Configuration.Store) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(.directory(folder))
+    }
+
+    /// All that the server has of the group, as it would write it down.
+    private func server(_ world: ChatWorld) throws -> String {
+        try world.messages(in: group).map { message in
+            var writer = JSONWriter()
+            message.write(to: &writer)
+            return writer.text
+        }.joined(separator: "\n")
+    }
+
+    private func hears(_ client: ChatClient, _ count: Int) async throws -> [Message] {
+        let chat = client.conversation(group)
+        #expect(
+            try await eventually {
+                try await chat.history(.latest, limit: 100).messages.count == count
+            })
+        return try await chat.history(.earliest, limit: 100, sort: .oldestFirst, from: .local).messages
+    }
+
+    // MARK: Two people
+
+    @Test(
+        "Friends read what was said, the server nothing of it: content, metadata, extra; counts and mentions are as ever",
+        .rows(230))
+    func twoPeople() async throws {
+        let world = try await world()
+        let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
+        let chat = alice.conversation(group)
+        let hello = try await chat.send(
+            .text("secret tide"), mentioning: .users(["bob"]), metadata: RawJSON(#"{"m": "secret"}"#),
+            extra: RawJSON(#""secret""#), customType: "tide", push: PushOptions(text: "There is news")
+        ).delivered()
+        #expect(hello.text == "secret tide" && hello.isEncrypted)
+        try await chat.send(.reference("secret too", to: hello), replyingTo: hello.id)
+        try await chat.send(.location(Location(latitude: 1, longitude: 2, name: "secret place")))
+        try await chat.send(MessageContent(type: .notice, json: RawJSON(#"{"text":"secret notice"}"#)))
+        try await chat.send(MessageContent(type: "app:poll", json: RawJSON(#"{"q":"secret?"}"#)))
+        try await chat.send(.text("uncounted secret"), traits: .init(countsUnread: false))
+        await alice.flushed()
+
+        let messages = try await hears(bob, 6)
+        #expect(messages.map(\.type) == [.text, .reference, .location, .notice, "app:poll", .text])
+        #expect(messages.allSatisfy { $0.isEncrypted && $0.decryptionError == nil })
+        #expect(messages[0].attributes.metadata?.text == #"{"m": "secret"}"#)
+        #expect(messages[0].attributes.extra?.text == #""secret""#)
+        #expect(messages[1].content?.quote?.content.text == "secret tide" && messages[1].thread == hello.id)
+        #expect(messages[2].content?.location?.name == "secret place")
+        #expect(messages[4].content?.json.text == #"{"q":"secret?"}"#)
+        let recent = try #require(try await bob.conversation(group).recent())
+        #expect(recent.unread == 4 && recent.mentions == 1 && recent.lastMessage?.text == "uncounted secret")
+        for source in [HistorySource.local, .remote, .merged] {
+            let places = try await bob.conversation(group).history(
+                .latest, matching: .types([.location]), from: source)
+            #expect(places.messages.map { $0.content?.location?.name } == ["secret place"])
+        }
+
+        let seen = try server(world)
+        #expect(!seen.contains("secret") && seen.contains("There is news") && seen.contains("2026-11"), "\(seen)")
+        let rows = try world.messages(in: group)
+        #expect(rows.allSatisfy { $0.content?.encrypted?.key == "2026-11" && $0.text == nil })
+        await world.close()
+    }
+
+    @Test("Events bring what can be read, of what is stored and what is not", .rows(230, 255))
+    func events() async throws {
+        let world = try await world(["alice", "bob", "carol"])
+        let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
+        let carol = try await client(world, "carol", [])
+        for client in [bob, carol] { try await client.ready() }
+        let (heard, deaf) = (bob.events, carol.events)
+        let recents = bob.recents.events
+        let sent = try await alice.conversation(group).send(.text("hello")).delivered()
+        try await alice.conversation(group).send(.command("knock", data: RawJSON("[1]"))).finished()
+        _ = try await alice.conversation(group).edit(sent.id, to: .text("goodbye")).delivered()
+        var told: [String] = []
+        for await event in heard {
+            switch event {
+            case .message(let message): told.append(message.text ?? "-")
+            case .transient(let message):
+                #expect(message.isEncrypted && message.content.command == Command("knock", data: try RawJSON("[1]")))
+            case .changed(let message): told.append(message.text ?? "-")
+            default: break
+            }
+            if told.count == 2 { break }
+        }
+        #expect(told == ["hello", "goodbye"])
+        var errors: [ChatError.Code?] = []
+        for await event in deaf {
+            switch event {
+            case .message(let message), .changed(let message): errors.append(message.decryptionError?.code)
+            case .transient(let message): errors.append(message.decryptionError?.code)
+            default: break
+            }
+            if errors.count == 3 { break }
+        }
+        #expect(errors == [.decryptionFailed, .decryptionFailed, .decryptionFailed])
+        for await event in recents {
+            guard case .added(let entry, _) = event else { continue }
+            #expect(entry.lastMessage?.text == "hello")
+            break
+        }
+        await world.close()
+    }
+
+    // MARK: Keys that come and go
+
+    @Test(
+        "What can't be read is there with its error, counted and listed; once the key comes it is read and found",
+        .rows(230, 255))
+    func keysComeAndGo() async throws {
+        try await withFolder { store in
+            let world = try await world()
+            let alice = try await client(world, "alice", [Self.may])
+            try await alice.conversation(group).send(.text("old tide"), metadata: RawJSON(#"{"a":1}"#))
+            await alice.flushed()
+            await alice.close()
+            let newer = try await client(world, "alice", [Self.november, Self.may])
+            try await newer.conversation(group).send(.text("new tide"))
+            try await newer.conversation(group).react("👍", to: try await hears(newer, 2)[0].id)
+            await newer.flushed()
+
+            func look(_ keys: [MessageCipher.Key], reads: [String?], finds: [String]) async throws {
+                let bob = try await client(world, "bob", keys, store: store)
+                let messages = try await hears(bob, 2)
+                #expect(messages.map(\.text) == reads, "\(keys)")
+                for message in messages {
+                    #expect((message.decryptionError == nil) == (message.text != nil))
+                    #expect(message.isEncrypted && message.content != nil)
+                    guard let error = message.decryptionError, let key = message.content?.encrypted?.key else {
+                        continue
+                    }
+                    #expect(error.code == .decryptionFailed && error.message.contains(key))
+                }
+                let chat = bob.conversation(group)
+                #expect(try await eventually { try await chat.message(messages[0].id).actions.count == 1 })
+                #expect(try await chat.recent()?.unread == 2)
+                #expect(try await chat.recent()?.lastMessage?.text == reads[1])
+                let found = try await chat.search("tide", from: .local).hits.map(\.text)
+                #expect(found == finds, "\(keys)")
+                #expect(try await chat.history(.latest, from: .remote).messages.map(\.text) == reads.reversed())
+                let batch = try await bob.fetchHistory(in: [group])
+                #expect(batch.messages[group]?.map(\.text) == reads)
+                let references = messages.map { MessageReference($0.id, in: group) }
+                #expect(try await bob.refresh(references).matched.map(\.text) == reads)
+                for await view in chat.timeline().views {
+                    let shown = view.items.compactMap { item -> String?? in
+                        if case .message(let message) = item { message.text } else { nil }
+                    }
+                    #expect(shown == reads)
+                    break
+                }
+                #expect(try await bob.verifyIntegrity() == [])
+                await bob.close()
+            }
+            let (old, new) = ("old tide", "new tide")
+            try await look([], reads: [nil, nil], finds: [])
+            try await look([Self.november], reads: [nil, new], finds: [new])
+            try await look([Self.may, Self.november], reads: [old, new], finds: [new, old])
+            try await look([Self.may], reads: [old, nil], finds: [old])
+            try await look([], reads: [nil, nil], finds: [])
+            try await look([Self.november, Self.may], reads: [old, new], finds: [new, old])
+            await world.close()
+        }
+    }
+
+    @Test("Words that can't be read any more are in no index on the device")
+    func forgottenWords() async throws {
+        try await withFolder { store in
+            guard case .directory(let folder) = store else { return }
+            let world = try await world()
+            let alice = try await client(world, "alice")
+            try await alice.conversation(group).send(.text("unmistakable"))
+            await alice.flushed()
+            func indexHolds() -> Bool {
+                ["search.sqlite", "search.sqlite-wal"].contains { name in
+                    let data = try? Data(contentsOf: folder.appending(path: name))
+                    return data?.firstRange(of: Data("unmistak".utf8)) != nil
+                }
+            }
+            let bob = try await client(world, "bob", store: store)
+            _ = try await hears(bob, 1)
+            #expect(try await bob.search("unmistakable", from: .local).hits.count == 1)
+            await bob.close()
+            let words = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(indexHolds(), "\(words)")
+            let client = try Data(contentsOf: folder.appending(path: "client.sqlite"))
+            #expect(client.firstRange(of: Data("unmistak".utf8)) == nil, "the store has it as it travelled")
+            let keyless = try await self.client(world, "bob", [], store: store)
+            #expect(try await keyless.search("unmistakable", from: .local).hits.isEmpty)
+            #expect(try await keyless.core.store.read { try $0.unindexedCount() } == 0)
+            await keyless.close()
+            await world.close()
+        }
+    }
+
+    // MARK: Search
+
+    @Test("The device finds what it can read, the server finds none of it, and both together what there is")
+    func search() async throws {
+        let world = try await world()
+        let plain = try await client(world, "alice", [])
+        try await plain.conversation(group).send(.text("plain tide"))
+        await plain.flushed()
+        let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
+        try await alice.conversation(group).send(.text("secret tide"))
+        try await alice.conversation(group).send(.file(.data(Data("x".utf8), name: "secret-tide.txt")))
+        await alice.flushed()
+        let messages = try await hears(bob, 3)
+        #expect(messages.map(\.isEncrypted) == [false, true, true])
+        let chat = bob.conversation(group)
+        let all = ["secret-tide.txt", "secret tide", "plain tide"]
+        #expect(try await chat.search("tide", from: .local).hits.map(\.text) == all)
+        #expect(try await chat.search("tide", from: .remote).hits.map(\.text) == ["plain tide"])
+        #expect(try await chat.search("tide").hits.map(\.text) == all)
+        let first = try await bob.search("tide", limit: 2)
+        #expect(first.hits.count == 2 && first.shortfall == nil)
+        let rest = try await bob.search("tide", limit: 2, after: first.next)
+        #expect(rest.hits.map(\.text) == ["plain tide"] && rest.shortfall == nil)
+        // What a new device does not have the server finds, as far as it can read.
+        let new = try await client(world, "bob")
+        #expect(try await new.search("plain").hits.map(\.text) == ["plain tide"])
+        world.goOffline("bob")
+        #expect(try await chat.search("tide").shortfall != nil)
+        await world.close()
+    }
+
+    // MARK: Changes
+
+    @Test("Edits are encrypted too, keep the metadata they leave alone, and are shown before they are sent")
+    func edits() async throws {
+        let world = try await world()
+        let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
+        let chat = alice.conversation(group)
+        let sent = try await chat.send(.text("secret one"), metadata: RawJSON(#"{"n":"secret"}"#)).delivered()
+        world.goOffline("alice")
+        let waiting = try await chat.send(.text("secret two"), metadata: RawJSON(#"{"n":"secret"}"#))
+        _ = try await chat.edit(waiting.id, to: .text("secret dos"), metadata: .set(RawJSON(#"{"n":"new secret"}"#)))
+        #expect(try await waiting.content()?.text == "secret dos")
+        let edit = try await chat.edit(sent.id, to: .text("secret uno"))
+        for await view in chat.timeline().views {
+            let shown = view.items.compactMap { item -> String? in
+                switch item {
+                case .message(let message):
+                    #expect(message.isEncrypted && message.attributes.metadata?.text == #"{"n":"secret"}"#)
+                    return message.text
+                case .pending(let pending):
+                    #expect(pending.decryptionError == nil)
+                    return pending.content.text
+                case .gap: return nil
+                }
+            }
+            #expect(shown == ["secret uno", "secret dos"])
+            break
+        }
+        world.goOnline("alice")
+        #expect(try await edit.delivered().text == "secret uno")
+        #expect(try await waiting.delivered().text == "secret dos")
+        #expect(try await eventually { try await bob.texts(in: group) == ["secret uno", "secret dos"] })
+        let messages = try await hears(bob, 2)
+        #expect(messages.map(\.attributes.metadata?.text) == [#"{"n":"secret"}"#, #"{"n":"new secret"}"#])
+        #expect(messages.allSatisfy(\.isEncrypted) && messages[0].editedAt != nil)
+        #expect(try !server(world).contains("secret"))
+
+        try await chat.recall(sent.id).finished()
+        #expect(try await eventually { try await bob.texts(in: group) == ["secret dos"] })
+        let stub = try #require(try await hears(bob, 2).first)
+        #expect(stub.isDeleted && !stub.isEncrypted && stub.decryptionError == nil)
+        await world.close()
+    }
+
+    // MARK: The outbox
+
+    @Test("A retry after a lost answer and after a restart is byte for byte what was sent first: there is one message")
+    func retries() async throws {
+        try await withFolder { store in
+            let world = try await world()
+            world.goOffline("alice")
+            var alice = try await client(world, "alice", store: store)
+            let sending = try await alice.conversation(group).send(
+                .text("once"), metadata: RawJSON(#"{"a":1}"#), extra: RawJSON("2"))
+            func queued(_ client: ChatClient) async throws -> Submission? {
+                try await client.core.store.read { reader in
+                    if case .send(_, let submission)? = try reader.request(sending.id) { submission } else { nil }
+                }
+            }
+            let first = try #require(try await queued(alice))
+            #expect(first.content.encrypted != nil && first.attributes.extra?.text != "2")
+            world.loseNextAcknowledgement(of: "alice")
+            world.goOnline("alice")
+            #expect(try await eventually { try world.messages(in: group).count == 1 })
+            await alice.close()
+            // Another key is the first by now: what was queued stays as it is.
+            alice = try await client(world, "alice", [Self.may, Self.november], store: store)
+            let done = try await alice.conversation(group).sending(sending.id).delivered()
+            #expect(done.text == "once" && done.attributes.extra?.text == "2")
+            let rows = try world.messages(in: group)
+            #expect(rows.count == 1)
+            #expect(rows.first?.content == first.content && rows.first?.attributes == first.attributes)
+            await world.close()
+        }
+    }
+
+    @Test("What was queued with a key that is gone is sent all the same, and an edit follows it")
+    func queuedWithAKeyThatIsGone() async throws {
+        try await withFolder { store in
+            let world = try await world()
+            world.goOffline("alice")
+            var alice = try await client(world, "alice", [Self.may], store: store)
+            let id = try await alice.conversation(group).send(.text("queued")).id
+            await alice.close()
+            alice = try await client(world, "alice", store: store)
+            for await view in alice.conversation(group).timeline().views {
+                guard case .pending(let pending)? = view.items.first else { continue }
+                #expect(pending.decryptionError?.code == .decryptionFailed)
+                #expect(pending.content.encrypted?.key == "2026-05")
+                break
+            }
+            let edit = try await alice.conversation(group).edit(id, to: .text("edited"))
+            #expect(edit.id != id)
+            world.goOnline("alice")
+            #expect(try await edit.delivered().text == "edited")
+            let bob = try await client(world, "bob")
+            #expect(try await hears(bob, 1).map(\.text) == ["edited"])
+            let other = try await client(world, "alice", [Self.may])
+            try await other.ready()
+            world.goOffline("alice")
+            try await other.conversation(group).send(.text("unsent"))
+            #expect(try await other.signOut(erasing: false).map(\.content.text) == ["unsent"])
+            await world.close()
+        }
+    }
+
+    @Test("What can't be read can't be sent on or quoted; what can be is encrypted anew for where it goes")
+    func sentOn() async throws {
+        let world = try await world(["alice", "bob", "carol"])
+        let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
+        let deaf = try await client(world, "carol", [])
+        try await alice.conversation(group).send(.text("secret"))
+        let unread = try #require(try await hears(deaf, 1).first)
+        let content = try #require(unread.content)
+        let error = await #expect(throws: ChatError.self) { try await deaf.conversation(group).send(content) }
+        #expect(error?.parameter == "content")
+        #expect(throws: ChatError.self) { try MessageContent.reference("see", to: unread) }
+        let read = try #require(try await hears(bob, 1).first?.content)
+        let carol = try await client(world, "carol")
+        _ = try await bob.conversation(.direct("carol")).send(read).delivered()
+        #expect(
+            try await eventually {
+                try await carol.conversation(.direct("bob")).history(from: .local).messages.first?.text == "secret"
+            })
+        await world.close()
+    }
+
+    // MARK: Files
+
+    @Test("Files of encrypted messages are for who may see the message, and their names are for who has the key")
+    func files() async throws {
+        let world = try await world()
+        let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
+        let photo = try PictureFixture.named("photo-1600x1200.jpg")
+        let chat = alice.conversation(group)
+        let sent = try await chat.send(.image(.data(photo, name: "secret.jpg"))).delivered()
+        try await chat.send(.reference("secret photo", to: sent))
+        await alice.flushed()
+        let messages = try await hears(bob, 2)
+        let media = try #require(messages[0].content?.media)
+        #expect(media.name == "secret.jpg" && media.pixels != nil && media == sent.content?.media)
+        #expect(try !server(world).contains("secret"))
+        let file = try Data(contentsOf: await bob.media.file(for: media))
+        #expect(Int64(file.count) == media.size)
+        _ = try #require(try await bob.media.thumbnail(for: media))
+
+        let carol = try await client(world, "carol")
+        await #expect(
+            performing: { try await carol.media.file(for: media) },
+            throws: { ($0 as? ChatError)?.code == .unknownMedia })
+        _ = try await bob.conversation(.direct("carol")).send(try #require(messages[0].content)).delivered()
+        #expect(try Data(contentsOf: await carol.media.file(for: media)) == file)
+        // A key makes nobody a reader of a file.
+        let mallory = try await client(world, "mallory")
+        let theft = try await mallory.conversation(.direct("carol")).send(try #require(messages[0].content))
+        await #expect(
+            performing: { try await theft.delivered() }, throws: { ($0 as? ChatError)?.code == .unknownMedia })
+        // Recalled everywhere, it is nobody's.
+        try await chat.recall(messages[1].id).finished()
+        try await chat.recall(sent.id).finished()
+        #expect(try await eventually { try await bob.texts(in: group).isEmpty })
+        await world.close()
+    }
+
+    private struct Elsewhere: MediaUploader {
+        func upload(_ file: OutgoingFile, progress: @escaping @Sendable (Double) -> Void) async throws -> URL {
+            try #require(URL(string: "https://files.example.com/\(file.name ?? "x")"))
+        }
+    }
+
+    @Test("Where the app brings a file elsewhere, the place is encrypted as well")
+    func uploader() async throws {
+        let world = try await world()
+        let alice = try await client(world, "alice", uploader: Elsewhere())
+        let bob = try await client(world, "bob")
+        _ = try await alice.conversation(group).send(.file(.data(Data("x".utf8), name: "tide.txt"))).delivered()
+        let media = try #require(try await hears(bob, 1).first?.content?.media)
+        #expect(media.source == .remote(try #require(URL(string: "https://files.example.com/tide.txt"))))
+        #expect(try !server(world).contains("files.example"))
+        await world.close()
+    }
+
+    // MARK: The server
+
+    @Test(
+        "Words are not looked for in what is encrypted, but in what the push is to say; an erased person's messages stay"
+    )
+    func server() async throws {
+        let world = try await world()
+        try await world.set { $0.manners.bannedWords = .init(words: ["spam", "text", "data"], action: .reject) }
+        let (alice, bob) = (try await client(world, "alice"), try await client(world, "bob"))
+        _ = try await alice.conversation(group).send(.text("spam text data")).delivered()
+        let sending = try await alice.conversation(group).send(.text("fine"), push: PushOptions(text: "spam"))
+        await #expect(
+            performing: { try await sending.delivered() },
+            throws: { ($0 as? ChatError)?.code == .contentRejected })
+        #expect(try await hears(bob, 1).map(\.text) == ["spam text data"])
+
+        let admin = Caller(user: "admin", isAdmin: true)
+        let row = try await world.engine.erase("alice", messages: .anonymize, by: admin)
+        try await world.engine.carryOut(row)
+        #expect(try world.messages(in: group).first?.sender.isStandIn == true)
+        #expect(
+            try await eventually {
+                let message = try await bob.conversation(group).history(from: .remote).messages.first
+                return message?.text == "spam text data" && message?.sender != "alice"
+            })
+        await world.close()
+    }
+}

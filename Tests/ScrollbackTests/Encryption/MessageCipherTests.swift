@@ -1,0 +1,286 @@
+import ContractRows
+import Foundation
+import Scrollback
+import ScrollbackModel
+import Testing
+
+@Suite("Messages encrypted by an app's key")
+struct MessageCipherTests {
+    private static let november = MessageCipher.Key(id: "2026-11", key: Data(0..<32))
+    private static let may = MessageCipher.Key(id: "2026-05", key: Data(repeating: 7, count: 32))
+    private let group = ConversationID.group("swift")
+
+    private func sealing(_ user: UserID, _ keys: [MessageCipher.Key] = [november]) throws -> MessageSealing {
+        MessageSealing(user: user, cipher: keys.isEmpty ? nil : try MessageCipher(keys: keys))
+    }
+
+    /// What arrives of something that was sent.
+    private func message(
+        _ submission: Submission, in conversation: ConversationID? = nil, by sender: UserID = "alice"
+    ) -> Message {
+        Message(
+            conversation: conversation ?? group, seq: 1, n: 1, id: submission.id, timetoken: Timetoken(rawValue: 1),
+            epoch: Epoch(rawValue: 1), sender: sender, type: submission.content.type, content: submission.content,
+            attributes: submission.attributes)
+    }
+
+    private func submission(_ content: MessageContent = .text("high water"), _ number: UInt64 = 1) -> Submission {
+        Submission(id: MessageID(high: 0x7000, low: number), content: content)
+    }
+
+    // MARK: Keys
+
+    @Test("Keys that are none, or have no name of their own, are refused by name")
+    func keys() {
+        func parameter(_ keys: [MessageCipher.Key]) -> String? {
+            (#expect(throws: ChatError.self) { try MessageCipher(keys: keys) })?.parameter
+        }
+        #expect(parameter([]) == "keys")
+        #expect(parameter([Self.may, .init(id: "short", key: Data(repeating: 1, count: 31))]) == "keys[1].key")
+        #expect(parameter([.init(id: "long", key: Data(repeating: 1, count: 33))]) == "keys[0].key")
+        #expect(parameter([.init(id: "", key: Data(0..<32))]) == "keys[0].id")
+        #expect(parameter([.init(id: "a\nb", key: Data(0..<32))]) == "keys[0].id")
+        #expect(parameter([.init(id: String(repeating: "x", count: 65), key: Data(0..<32))]) == "keys[0].id")
+        #expect(parameter([Self.may, Self.november, Self.may]) == "keys[2].id")
+    }
+
+    @Test("Neither a cipher nor a key says what the key is")
+    func secrecy() throws {
+        let key = MessageCipher.Key(id: "2026-11", key: Data("an unlikely key of 32 bytes ....".utf8))
+        let cipher = try MessageCipher(keys: [key])
+        for value in [key, cipher, MessageSealing(user: "alice", cipher: cipher)] as [Any] {
+            var text = "\(value) \(String(reflecting: value))"
+            dump(value, to: &text)
+            #expect(!text.contains("unlikely") && !text.contains("0x") && text.contains("2026-11"), "\(text)")
+        }
+    }
+
+    // MARK: There and back
+
+    @Test(
+        "Every type of content, metadata and extra come back byte for byte, and nothing of them is to be seen",
+        .rows(230))
+    func types() throws {
+        let (alice, bob) = (try sealing("alice"), try sealing("bob"))
+        let quote = MessageContent.reference(
+            Quote("secret-1", id: MessageID(high: 1, low: 2), sender: "carol", content: .text("secret-2")))
+        let file = MediaID()
+        var contents: [MessageContent] = [
+            .text("secret-3 \u{0}\"\\ مرحبا 👨‍👩‍👧"), .text(""), quote,
+            try .location(Location(latitude: 1, longitude: 2, name: "secret-4")),
+            try .command("secret-5", data: RawJSON("[1.50]")),
+            try MessageContent(type: .notice, json: RawJSON(#"{"text":"secret-6"}"#)),
+            try MessageContent(type: "app:poll", json: RawJSON(#"{ "z":1.0, "files":["\#(file)"], "a":"secret-7" }"#)),
+        ]
+        for type in MessageType.media.sorted(by: { $0.rawValue < $1.rawValue }) {
+            contents.append(.media(type, Media(.hosted(file), name: "secret-8.jpg", size: 1)))
+            contents.append(.media(type, Media(.remote(try #require(URL(string: "https://secret-9.example/a"))))))
+        }
+        for (number, content) in contents.enumerated() {
+            var sent = submission(content, UInt64(number))
+            sent.attributes = MessageAttributes(
+                mentions: .users(["bob"], pushText: "seen"), metadata: try RawJSON(#"{"m": "secret-10"}"#),
+                extra: try RawJSON(#"["secret-11", 1.50]"#), customType: "tide")
+            let sealed = try alice.seal(sent, to: group)
+            #expect(!"\(sealed)".contains("secret"), "\(sealed)")
+            #expect(sealed.id == sent.id && sealed.content.type == content.type)
+            #expect(sealed.content.fileReferences.map(\.id) == content.fileReferences.map(\.id))
+            #expect(sealed.attributes.mentions == sent.attributes.mentions && sealed.attributes.customType == "tide")
+            // As a server takes and gives it.
+            let travelled = try MessageContent(type: content.type, json: RawJSON(sealed.content.json.text))
+            #expect(travelled == sealed.content)
+            let read = bob.open(message(sealed))
+            #expect(read.decryptionError == nil && read.isEncrypted)
+            #expect(read.content == content && read.attributes == sent.attributes)
+            // With another nonce it is other bytes.
+            #expect(try alice.seal(sent, to: group).content != sealed.content)
+        }
+    }
+
+    @Test("What another implementation has encrypted is read, by the format that is written down")
+    func knownAnswer() throws {
+        // Python, cryptography 48, AESGCM: nonce 100...111, by the fields of Documentation/protocol.md.
+        let data =
+            "ZGVmZ2hpamtsbW5vKXe3BRzjLbxKByec+F9IJeUbgtIhtXmqAAkdaMuUn3mkybBfwJi5eRZmyYtmwoIjeE7kYMrFqPw="
+        let json = try RawJSON(#"{"encrypted":{"format":1,"key":"2026-11","data":"\#(data)"}}"#)
+        let sent = Submission(
+            id: try MessageID("0198f3c2-7c1e-7000-8000-0123456789ab"),
+            content: try MessageContent(type: .text, json: json))
+        let read = try sealing("bob").open(message(sent, in: .direct("alice")))
+        #expect(read.content?.json.text == #"{"text":"التيار 07:10 🌊"}"#, "\(String(describing: read.decryptionError))")
+        #expect(read.isEncrypted && read.decryptionError == nil)
+    }
+
+    @Test("A direct conversation and a community without a channel are the same for both sides, whoever names them")
+    func names() throws {
+        let (alice, bob) = (try sealing("alice"), try sealing("bob"))
+        let direct = try alice.seal(submission(), to: .direct("bob"))
+        #expect(bob.open(message(direct, in: .direct("alice"))).text == "high water")
+        #expect(bob.open(message(direct, in: .direct(between: "bob", and: "alice"))).text == "high water")
+        let city = try alice.seal(submission(), to: .community("city"))
+        #expect(bob.open(message(city, in: .community("city", channel: "default"))).text == "high water")
+    }
+
+    @Test("What was sent without a key is shown, and is told from what was not")
+    func plain() throws {
+        var sent = submission()
+        let read = try sealing("bob").open(message(sent))
+        #expect(read.text == "high water" && !read.isEncrypted && read.decryptionError == nil)
+        // Metadata that somebody put beside an encrypted content is not its sender's for sure.
+        sent = try sealing("alice").seal(sent, to: group)
+        sent.attributes.metadata = try RawJSON("{}")
+        let mixed = try sealing("bob").open(message(sent))
+        #expect(mixed.text == "high water" && !mixed.isEncrypted && mixed.decryptionError == nil)
+        // A cipher that only reads sends as it is.
+        let reader = MessageSealing(user: "alice", cipher: try MessageCipher(keys: [Self.november], encrypts: false))
+        #expect(try reader.seal(submission(), to: group) == submission())
+    }
+
+    // MARK: What can't be read
+
+    private func refused(_ message: Message, by user: UserID = "bob", _ keys: [MessageCipher.Key] = [november]) throws
+        -> ChatError
+    {
+        let read = try sealing(user, keys).open(message)
+        #expect(read.content == message.content && read.attributes == message.attributes, "it is as it came")
+        #expect(read.text == nil && read.searchableText == nil)
+        let error = try #require(read.decryptionError)
+        #expect(error.code == .decryptionFailed && !error.isTemporary)
+        return error
+    }
+
+    @Test("Without its key a message is as it came, with an error that names the key", .rows(255))
+    func missing() throws {
+        let sealed = message(try sealing("alice").seal(submission(), to: group))
+        for keys in [[], [Self.may]] {
+            #expect(try refused(sealed, keys).message.contains("“2026-11”"))
+        }
+        let renamed = MessageCipher.Key(id: "2026-11", key: Data(repeating: 9, count: 32))
+        #expect(try refused(sealed, [renamed]).message.contains("is not what was encrypted"))
+    }
+
+    @Test("After a change of keys what is older is read for as long as its key is there", .rows(230, 255))
+    func rotation() throws {
+        let old = message(try sealing("alice", [Self.may]).seal(submission(), to: group))
+        let new = message(try sealing("alice", [Self.november, Self.may]).seal(submission(.text("now")), to: group))
+        #expect(new.content?.encrypted?.key == "2026-11")
+        let both = try sealing("bob", [Self.may, Self.november])
+        #expect(both.open(old).text == "high water" && both.open(new).text == "now")
+        #expect(try refused(old, [Self.november]).message.contains("2026-05"))
+    }
+
+    @Test("With any bit of it turned a message is not read", .rows(255))
+    func altered() throws {
+        let sealed = try sealing("alice").seal(submission(), to: group)
+        let value = try #require(sealed.content.encrypted)
+        let data = try #require(Data(base64Encoded: value.data))
+        func forged(_ data: Data) -> Message {
+            var forged = sealed
+            forged.content = .encrypted(
+                .text, EncryptedValue(format: 1, key: "2026-11", data: data.base64EncodedString()), files: [])
+            return message(forged)
+        }
+        #expect(try sealing("bob").open(forged(data)).text == "high water")
+        for index in data.indices {
+            var other = data
+            other[index] ^= 1 << UInt8(index % 8)
+            _ = try refused(forged(other))
+        }
+        for count in [0, 11, 12, 27, 28, data.count - 1] { _ = try refused(forged(data.prefix(count))) }
+        var odd = sealed
+        odd.content = .encrypted(.text, EncryptedValue(format: 1, key: "2026-11", data: "not base64!"), files: [])
+        _ = try refused(message(odd))
+        odd.content = .encrypted(.text, EncryptedValue(format: 2, key: "2026-11", data: value.data), files: [])
+        #expect(try refused(message(odd)).message.contains("format"))
+    }
+
+    @Test(
+        "Elsewhere it is not read: under another conversation, sender, id, type or key, or as another part",
+        .rows(255))
+    func moved() throws {
+        var sent = submission()
+        sent.attributes.metadata = try RawJSON(#"{"text":"meta"}"#)
+        let sealed = try sealing("alice", [Self.november, Self.may]).seal(sent, to: group)
+        var only = sealed
+        only.attributes.metadata = nil
+        _ = try refused(message(only, in: .group("other")))
+        _ = try refused(message(only, in: .direct("alice")))
+        _ = try refused(message(only, by: "mallory"))
+        _ = try refused(message(Submission(id: MessageID(high: 9, low: 9), content: only.content)))
+        let value = try #require(only.content.encrypted)
+        _ = try refused(message(Submission(id: only.id, content: .encrypted("app:poll", value, files: []))))
+        let twin = EncryptedValue(format: 1, key: "2026-05", data: value.data)
+        let same = MessageCipher.Key(id: "2026-05", key: Data(0..<32))
+        _ = try refused(
+            message(Submission(id: only.id, content: .encrypted(.text, twin, files: []))), [Self.november, same])
+        let metadata = try #require(sealed.attributes.metadata?.encrypted)
+        _ = try refused(message(Submission(id: only.id, content: .encrypted(.text, metadata, files: []))))
+        // What can be read of a message is.
+        var half = sealed
+        half.attributes.extra = sealed.attributes.metadata
+        let read = try sealing("bob").open(message(half))
+        #expect(read.text == "high water" && read.attributes.metadata == sent.attributes.metadata)
+        #expect(read.attributes.extra == half.attributes.extra && read.decryptionError != nil)
+    }
+
+    @Test("An erased person's messages stay, and are read, under the name in their place")
+    func standIn() throws {
+        let sealed = try sealing("alice").seal(submission(), to: group)
+        #expect(try sealing("bob").open(message(sealed, by: .standIn())).text == "high water")
+        _ = try refused(message(sealed, by: "deleted-"))
+        _ = try refused(message(sealed, by: "deleted-alice"))
+    }
+
+    @Test("What happened in a group nobody can say by encrypting it, and what is no content of its type is not read")
+    func forgedNotice() throws {
+        let event = try MessageContent(type: .notice, json: RawJSON(#"{"event":"member-left","user":"bob"}"#))
+        let error = #expect(throws: ChatError.self) { try sealing("alice").seal(submission(event), to: group) }
+        #expect(error?.code == .invalidParameter && error?.parameter == "content")
+        // By another program, nonce 1...12: alice says that bob left.
+        let data = "AQIDBAUGBwgJCgsMZIYztomei6Qp1AYpZDHQCi8mjJzyH32pxDmNBrKUA7bhlrnlTNeD/ZLRGqQGgIK8mlb9zDSNOEUDeA=="
+        let value = EncryptedValue(format: 1, key: "2026-11", data: data)
+        let forged = try refused(message(submission(.encrypted(.notice, value, files: []))))
+        #expect(forged.message.contains("event"))
+        let wrong = MessageContent(known: .text, json: RawJSON(known: #"{"no":"text"}"#))
+        _ = try refused(message(try sealing("alice").seal(submission(wrong), to: group)))
+    }
+
+    // MARK: What can't be sent
+
+    @Test("What is too large once it is encrypted is refused, and the error says that encryption takes room")
+    func size() throws {
+        let alice = try sealing("alice")
+        let fits = submission(.text(String(repeating: "x", count: 97_000)))
+        #expect(try alice.seal(fits, to: group).content.json.text.utf8.count <= Limits.standard.contentBytes)
+        let large = submission(.text(String(repeating: "x", count: 100_000)))
+        let error = #expect(throws: ChatError.self) { try alice.seal(large, to: group) }
+        #expect(error?.code == .tooLarge && error?.parameter == "content" && error?.limit == 128 * 1024)
+        #expect(error?.message.contains("encrypt") == true)
+        var meta = submission()
+        meta.attributes.metadata = RawJSON(known: #"{"x":"\#(String(repeating: "x", count: 30_000))"}"#)
+        let second = #expect(throws: ChatError.self) { try alice.seal(meta, to: group) }
+        #expect(second?.code == .tooLarge && second?.parameter == "metadata" && second?.limit == 32 * 1024)
+    }
+
+    @Test("What came encrypted and was not read can't be sent on, with a key or without")
+    func sentOn() throws {
+        let sealed = try sealing("alice").seal(submission(), to: group)
+        for keys in [[], [Self.november], [Self.may]] {
+            let error = #expect(throws: ChatError.self) {
+                try sealing("bob", keys).seal(submission(sealed.content), to: .group("other"))
+            }
+            #expect(error?.code == .invalidParameter && error?.parameter == "content")
+        }
+    }
+
+    @Test("An edit is bound to the message's sender, and what it leaves alone it does not touch")
+    func edit() throws {
+        let admin = try sealing("admin")
+        let id = submission().id
+        let edit = MessageEdit(.text("low water"), metadata: .keep, extra: .remove)
+        let sealed = try admin.seal(edit, of: id, by: "alice", in: group)
+        #expect(sealed.metadata == .keep && sealed.extra == .remove)
+        #expect(try sealing("bob").open(message(Submission(id: id, content: sealed.content))).text == "low water")
+        _ = try refused(message(Submission(id: id, content: sealed.content), by: "admin"))
+    }
+}
