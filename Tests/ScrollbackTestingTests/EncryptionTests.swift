@@ -110,12 +110,13 @@ struct EncryptionTests {
         let sent = try await alice.conversation(group).send(.text("hello")).delivered()
         try await alice.conversation(group).send(.command("knock", data: RawJSON("[1]"))).finished()
         _ = try await alice.conversation(group).edit(sent.id, to: .text("goodbye")).delivered()
+        let knock = Command("knock", data: try RawJSON("[1]"))
         var told: [String] = []
         for await event in heard {
             switch event {
             case .message(let message): told.append(message.text ?? "-")
             case .transient(let message):
-                #expect(message.isEncrypted && message.content.command == Command("knock", data: try RawJSON("[1]")))
+                #expect(message.isEncrypted && message.content.command == knock)
             case .changed(let message): told.append(message.text ?? "-")
             default: break
             }
