@@ -29,6 +29,23 @@ struct PushQueueTests {
         #expect(services.pushed.map(\.badge) == [10, 10])
     }
 
+    @Test("Nothing of what is encrypted is pushed, searched or screened", .rows(230))
+    func encrypted() async throws {
+        let world = try World.pushing(services, users: ["bob"])
+        try world.make(group, members: ["alice", "bob"])
+        try world.set { $0.manners.bannedWords = .init(words: ["AAAA", "data", "encrypted"], action: .reject) }
+        let content = MessageContent.encrypted(
+            .text, EncryptedValue(format: 1, key: "2026-11", data: "AAAA"), files: [])
+        let taken = try MessageContent(type: .text, json: RawJSON(content.json.text))
+        try world.send(Submission(id: world.newID(), content: taken), to: group, by: "alice")
+        try await world.pushAll()
+        #expect(services.texts == ["bob: alice: New message"])
+        for word in ["AAAA", "data", "encrypted", "2026"] {
+            let page = try world.search(SearchQuery(word, in: group), by: Caller(user: "bob"))
+            #expect(page.hits.isEmpty, "\(word)")
+        }
+    }
+
     @Test(
         "The badge is what the receiver has not read in all their conversations, and the place is named as they name it"
     )

@@ -91,6 +91,31 @@ struct PushTextTests {
         for type in [MessageType.notice, .command, "app:poll"] { #expect(said(.direct, type) == nil) }
     }
 
+    @Test(
+        "Of a text that is encrypted, that there is one, unless its sender says what to show; of others what they are",
+        .rows(230))
+    func encrypted() {
+        let texts = PushTexts()
+        let alice = PushRecipient(user: "alice")
+        func said(
+            _ kind: ConversationKind, _ type: MessageType = .text, _ mentions: Mentions? = nil,
+            _ options: PushOptions = .init(), isRecalled: Bool = false
+        ) -> PushText? {
+            var subject = subject(
+                kind, type: type, words: nil, mentions: mentions, options: options, isRecalled: isRecalled)
+            subject.isEncrypted = true
+            return texts.resolve(subject, for: alice)
+        }
+        #expect(said(.direct) == PushText(title: "Bob", body: "New message"))
+        #expect(said(.group) == PushText(title: "Swift", body: "Bob: New message"))
+        #expect(said(.group, .reference, .everyone())?.body == "Bob mentioned you: New message")
+        #expect(said(.group, .text, nil, PushOptions(text: "Come and see"))?.body == "Come and see")
+        #expect(said(.group, .text, .users(["alice"], pushText: "you!"), PushOptions(text: "own"))?.body == "you!")
+        #expect(said(.direct, .image)?.body == "Photo")
+        #expect(said(.direct, "app:poll") == nil)
+        #expect(said(.direct, isRecalled: true)?.body == "Bob recalled a message")
+    }
+
     @Test("The title is the message's own before the template's", .rows(128, 132))
     func titles() {
         var texts = PushTexts()
