@@ -235,7 +235,7 @@ package final class ClientCore: Sendable {
         currency.withLock { $0 = Currency(isResumed: isResumed, heard: heard) }
     }
 
-    /// Tells whoever takes events, with messages as far as they can be read here.
+    /// Tells whoever takes events of a message, as far as it can be read here.
     func tell(_ event: ClientEvent) {
         guard events.isObserved else { return }
         let sealing = store.sealing

@@ -114,12 +114,12 @@ extension Driver {
                 try await core.store.write { try $0.notePeerRead(seq, in: id) }
                 try await learnIfUnknown(id)
                 core.changes.changed([id])
-                core.tell(.read(id, user, seq))
-            case .invitation(let invitation): core.tell(.invitation(invitation))
-            case .invitationEnded(let id): core.tell(.invitationEnded(id))
+                core.events.send(.read(id, user, seq))
+            case .invitation(let invitation): core.events.send(.invitation(invitation))
+            case .invitationEnded(let id): core.events.send(.invitationEnded(id))
             case .presence(let user, let presence):
                 heard([(user, presence)])
-                core.tell(.presence(user, presence))
+                core.events.send(.presence(user, presence))
             case .member(let id, let user, let role):
                 // Joining or leaving changes what may be heard, of a community in many channels at once: a pass brings
                 // their heads, and holds what they say until then.
@@ -127,10 +127,10 @@ extension Driver {
                 // Put out of a room: whether it may be heard is asked, so that who follows it learns why not.
                 if user == core.user, role == nil, subscriptions[id] != nil { ask(toHear: [id]) }
                 if user != core.user { try await learnIfUnknown(id) }
-                core.tell(.member(id, user, role))
+                core.events.send(.member(id, user, role))
             case .typing(let id, let user, let isTyping):
                 heard(user, in: id, isTyping: isTyping)
-                core.tell(.typing(id, user, isTyping: isTyping))
+                core.events.send(.typing(id, user, isTyping: isTyping))
             case .conversation(let id, let isDeleted):
                 if isDeleted {
                     try await core.store.write { try $0.forget(id) }
@@ -140,7 +140,7 @@ extension Driver {
                 } else {
                     learn([id])
                 }
-                core.tell(.conversation(id, isDeleted: isDeleted))
+                core.events.send(.conversation(id, isDeleted: isDeleted))
             case .user(let profile):
                 let now = now
                 try await core.store.write { try $0.save([profile], of: [profile.id], now: now) }

@@ -135,7 +135,7 @@ extension Driver {
         }
         core.changes.changed(Set(ids))
         learn(unknown)
-        for read in reads { core.tell(.read(read.conversation, core.user, read.summary.readSeq)) }
+        for read in reads { core.events.send(.read(read.conversation, core.user, read.summary.readSeq)) }
     }
 
     private func summary(_ body: [UInt8]) -> Result<ReadSummary, ChatError> {
