@@ -104,8 +104,10 @@ package final class Uploads: Sendable {
     // MARK: One message
 
     private func upload(_ message: MessageID, _ core: ClientCore) async throws(ChatError) {
-        let (uploads, conversation) = try await core.store.read { reader in
-            (try reader.uploads(of: message), try reader.pending(message)?.conversation)
+        let (uploads, conversation, isEncrypted) = try await core.store.read { reader in
+            let pending = try reader.asStored.pending(message)
+            let isEncrypted = pending?.submission.content.encrypted != nil
+            return (try reader.uploads(of: message), pending?.conversation, isEncrypted)
         }
         guard let conversation else { throw ChatError(.cancelled, "the message was cancelled") }
         let total = uploads.reduce(0) { $0 + $1.size }
@@ -125,6 +127,9 @@ package final class Uploads: Sendable {
                 if let uploader = core.mediaSettings.uploader {
                     try await handOver(upload, to: uploader, core, tell)
                 } else {
+                    var upload = upload
+                    // What it is called is in the message, for who has the key.
+                    if isEncrypted { upload.name = nil }
                     try await transfer(upload, in: conversation, core, tell)
                 }
             }

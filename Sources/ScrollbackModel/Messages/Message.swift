@@ -39,7 +39,11 @@ public struct Message: Hashable, Identifiable, Sendable {
     /// Why something of it can't be read here, `decryption-failed`; what can't is as it came.
     ///
     /// It is read once the client is opened with the key that is missing. Absent where everything is read.
-    public var decryptionError: ChatError?
+    public var decryptionError: ChatError? {
+        get { failure.error }
+        set { failure = RareError(newValue) }
+    }
+    private var failure = RareError.none
 
     /// A message with all that is known of it.
     public init(
@@ -227,7 +231,11 @@ public struct TransientMessage: Hashable, Identifiable, Sendable {
     /// Whether its content, and its `metadata` and `extra` where it has them, came encrypted by a key of the app's.
     public var isEncrypted = false
     /// Why something of it can't be read here, `decryption-failed`; what can't is as it came.
-    public var decryptionError: ChatError?
+    public var decryptionError: ChatError? {
+        get { failure.error }
+        set { failure = RareError(newValue) }
+    }
+    private var failure = RareError.none
 
     /// A message with all that is known of it.
     public init(
