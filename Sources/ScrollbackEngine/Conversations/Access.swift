@@ -1,15 +1,19 @@
 package import Foundation
 package import ScrollbackModel
+package import ScrollbackWire
 
 /// Who asks.
 package struct Caller: Hashable, Sendable {
     package var user: UserID
     /// Whether their token has the admin scope.
     package var isAdmin: Bool
+    /// What their token is good for, where they are no administrator.
+    package var scopes: Scopes
 
-    package init(user: UserID, isAdmin: Bool = false) {
+    package init(user: UserID, isAdmin: Bool = false, scopes: Scopes = .all) {
         self.user = user
         self.isAdmin = isAdmin
+        self.scopes = scopes
     }
 }
 

@@ -166,6 +166,7 @@ extension Session {
                 guard verified.caller.user == caller.user else {
                     return answer(ref, ChatError(.forbidden, "the token is another user's", parameter: "token"))
                 }
+                if let refusal = refusal(of: "hello", to: verified.caller) { return answer(ref, refusal) }
                 state.withLock { state in
                     guard case .open(_, let device, _) = state.phase else { return }
                     state.phase = .open(caller: verified.caller, device: device, expiresAt: verified.expiresAt)

@@ -192,9 +192,23 @@ package final class Session: Connection {
             guard case .request(let ref, let request) = try ClientFrame.decode(bytes, limits: engine.limits) else {
                 return answer(nil, ChatError(.malformed, "hello was said already", parameter: "type"))
             }
+            if let refusal = refusal(of: request.name, to: caller) { return answer(ref, refusal) }
             perform(request, ref, caller)
         } catch {
             answer(error.ref, error.error)
+        }
+    }
+
+    /// Why a caller's token is not good for a request; nothing where it is.
+    func refusal(of request: String, to caller: Caller) -> ChatError? {
+        guard let operation = Operation(request: request) else {
+            return ChatError(.unknownOperation, "nobody may ask for \(request)", parameter: "type")
+        }
+        do {
+            try operation.check(caller)
+            return nil
+        } catch {
+            return error
         }
     }
 
@@ -264,6 +278,7 @@ package final class Session: Connection {
             case .failure(let error):
                 refuse(error)
             case .success(let verified):
+                if let refusal = refusal(of: "hello", to: verified.caller) { return refuse(refusal) }
                 services.offload { self.open(verified.caller, hello, expiresAt: verified.expiresAt) }
             }
         }

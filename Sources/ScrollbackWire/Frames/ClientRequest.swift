@@ -77,14 +77,14 @@ package enum ClientRequest: Sendable {
 }
 
 extension ClientRequest {
-    static let names = StateChange.names.union(PeopleRequest.names).union(PushOperation.names).union([
+    package static let names = StateChange.names.union(PeopleRequest.names).union(PushOperation.names).union([
         "send", "history", "readMany", "heads", "edit", "delete", "deleteHistory", "action", "removeAction", "actions",
         "clear",
         "fetch", "counts", "search", "refresh", "sync", "subscribe", "unsubscribe", "typing", "block", "unblock",
         "blocks", "ban", "unban", "bans", "report", "users", "activity", "token", "ping",
     ])
 
-    var name: String {
+    package var name: String {
         switch self {
         case .send: "send"
         case .history: "history"
