@@ -64,7 +64,8 @@ package struct Server: Sendable {
             webhooks: webhooks, gateway: PushServices(over: pushTransport, http2: http2),
             pushPacing: PushPacing(first: options.pushRetrySeconds),
             erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
-        tokens = try await TokenService(directory: options.directory)
+        tokens = try await TokenService(directory: options.directory, trust: options.tokenTrust)
+        tokens.foreignKeys?.tell(logger)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
         // A store from before has them still: nobody is let in under their names again.
         let erased = try await engine.eraseAgain()
@@ -144,7 +145,7 @@ package struct Server: Sendable {
     }
 }
 
-/// Things that are looked at now and then: heads of channels to announce, secrets and certificates that changed.
+/// Things that are looked at now and then: heads of channels to announce, secrets, keys and certificates that changed.
 private struct Housekeeping: Service {
     let engine: Engine
     let tokens: TokenService
@@ -161,11 +162,7 @@ private struct Housekeeping: Service {
                 turn += 1
                 guard turn % 10 == 0 else { continue }
                 certificates?.reloadIfChanged(logger: logger)
-                do {
-                    try await tokens.reloadIfChanged()
-                } catch {
-                    logger.error("secrets.json changed and can't be read: the old secrets stay")
-                }
+                await tokens.reloadIfChanged(logger: logger)
             }
         }
     }

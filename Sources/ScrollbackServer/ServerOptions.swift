@@ -11,6 +11,8 @@ package struct ServerOptions: Sendable {
     /// PEM files of a certificate chain and its key: both or neither.
     package var certificate: String?
     package var key: String?
+    /// Whose tokens are taken besides those that are made here.
+    package var tokenTrust: TokenTrust?
     /// Messages a second and at once that one user may send; nothing for no limit.
     package var sendRate: Double? = 20
     package var sendBurst: Double = 40

@@ -20,11 +20,21 @@ struct RequestScope: Sendable {
     let tidy: Tidying
     /// Whether clients are told at once that an upload can be gone on with.
     let announcesUploads: Bool
+    /// What is asked for: by a route's own, in the router; a WebSocket's session looks at each of its requests itself.
+    var operation = Operation.connect
 
     // MARK: Who asks
 
+    /// Who asks, if they may come in and their token is good for the operation.
     func caller(_ request: Request) async throws(ChatError) -> Caller {
-        try await verify(try bearer(request)).caller
+        try await admit(try await tokens.verify(try bearer(request)))
+    }
+
+    /// - Throws: why somebody may not come in, or not with this token.
+    func admit(_ verified: VerifiedToken) async throws(ChatError) -> Caller {
+        try await checkMayEnter(verified)
+        try operation.check(verified.caller)
+        return verified.caller
     }
 
     func bearer(_ request: Request) throws(ChatError) -> String {
@@ -38,17 +48,15 @@ struct RequestScope: Sendable {
         return String(parts[1])
     }
 
-    func admin(_ request: Request) async throws(ChatError) -> Caller {
-        let caller = try await caller(request)
-        guard caller.isAdmin else { throw ChatError(.forbidden, "this takes an administrator's token") }
-        return caller
-    }
-
     /// Checks a token's signature, its times, and that its user may come in.
     func verify(_ token: String) async throws(ChatError) -> VerifiedToken {
         let verified = try await tokens.verify(token)
-        try await read { try $0.checkMayEnter(verified.caller.user, issuedAt: verified.issuedAt) }
+        try await checkMayEnter(verified)
         return verified
+    }
+
+    private func checkMayEnter(_ verified: VerifiedToken) async throws(ChatError) {
+        try await read { try $0.checkMayEnter(verified.caller.user, issuedAt: verified.issuedAt) }
     }
 
     /// - Throws: `rate-limited` when they have said too much lately.

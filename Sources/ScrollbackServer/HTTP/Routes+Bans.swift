@@ -7,22 +7,23 @@ import ScrollbackWire
 extension Route {
     /// Who may not come in, and who may not be where.
     static let bans: [Route] = [
-        Route(.get, "/v1/bans") { scope, request, _ throws(ChatError) in
+        Route(.get, "/v1/bans", .readServerBans) { scope, request, _ throws(ChatError) in
             try await list(nil, scope, request)
         },
-        Route(.put, "/v1/bans/{user}") { scope, request, context throws(ChatError) in
+        Route(.put, "/v1/bans/{user}", .banFromServer) { scope, request, context throws(ChatError) in
             try await put(nil, scope, request, context)
         },
-        Route(.delete, "/v1/bans/{user}") { scope, request, context throws(ChatError) in
+        Route(.delete, "/v1/bans/{user}", .banFromServer) { scope, request, context throws(ChatError) in
             try await drop(nil, scope, request, context)
         },
-        Route(.get, "/v1/conversations/{conversation}/bans") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/conversations/{conversation}/bans", .readBans) { scope, request, context throws(ChatError) in
             try await list(try scope.conversation(context), scope, request)
         },
-        Route(.put, "/v1/conversations/{conversation}/bans/{user}") { scope, request, context throws(ChatError) in
+        Route(.put, "/v1/conversations/{conversation}/bans/{user}", .ban) { scope, request, context throws(ChatError) in
             try await put(try scope.conversation(context), scope, request, context)
         },
-        Route(.delete, "/v1/conversations/{conversation}/bans/{user}") { scope, request, context throws(ChatError) in
+        Route(.delete, "/v1/conversations/{conversation}/bans/{user}", .ban) {
+            scope, request, context throws(ChatError) in
             try await drop(try scope.conversation(context), scope, request, context)
         },
     ]
@@ -79,7 +80,7 @@ extension Route {
 
     /// What people say about messages of others.
     static let reports: [Route] = [
-        Route(.post, "/v1/conversations/{conversation}/messages/{id}/reports") {
+        Route(.post, "/v1/conversations/{conversation}/messages/{id}/reports", .report) {
             scope, request, context throws(ChatError) in
             let shutOuts = scope.engine.shutOuts
             let caller = try await scope.caller(request)
@@ -102,8 +103,8 @@ extension Route {
             }
             return respond(report.isNew ? .created : .ok) { $0.field("number", report.number) }
         },
-        Route(.get, "/v1/reports") { scope, request, _ throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.get, "/v1/reports", .readReports) { scope, request, _ throws(ChatError) in
+            let caller = try await scope.caller(request)
             let list = try scope.list(request, also: ["state"])
             let state = list["state"]
             guard state == nil || state == "open" || state == "closed" else {
@@ -125,14 +126,14 @@ extension Route {
                 writer.field("cursor", next.map { String($0) })
             }
         },
-        Route(.get, "/v1/reports/{number}") { scope, request, context throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.get, "/v1/reports/{number}", .readReports) { scope, request, context throws(ChatError) in
+            let caller = try await scope.caller(request)
             let number = try number("number", scope, context)
             let report = try await scope.read { try $0.report(number, by: caller) }
             return respond { report.writeMembers(to: &$0) }
         },
-        Route(.put, "/v1/reports/{number}") { scope, request, context throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.put, "/v1/reports/{number}", .closeReport) { scope, request, context throws(ChatError) in
+            let caller = try await scope.caller(request)
             let number = try number("number", scope, context)
             var state: String?
             var note: String??

@@ -6,7 +6,8 @@ import ScrollbackWire
 extension Route {
     /// What is done to messages after they were sent.
     static let changes: [Route] = [
-        Route(.patch, "/v1/conversations/{conversation}/messages/{id}") { scope, request, context throws(ChatError) in
+        Route(.patch, "/v1/conversations/{conversation}/messages/{id}", .edit) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let conversation = try scope.conversation(context)
             let id = try MessageID(try scope.segment("id", context))
@@ -26,7 +27,8 @@ extension Route {
             }
             return respond { message.writeMembers(to: &$0) }
         },
-        Route(.delete, "/v1/conversations/{conversation}/messages/{id}") { scope, request, context throws(ChatError) in
+        Route(.delete, "/v1/conversations/{conversation}/messages/{id}", .delete) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let conversation = try scope.conversation(context)
             let id = try MessageID(try scope.segment("id", context))
@@ -46,7 +48,7 @@ extension Route {
             }
             return respond { stub.writeMembers(to: &$0) }
         },
-        Route(.post, "/v1/conversations/{conversation}/messages/delete") {
+        Route(.post, "/v1/conversations/{conversation}/messages/delete", .delete) {
             scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let conversation = try scope.conversation(context)
@@ -73,7 +75,8 @@ extension Route {
             }
             return respond { $0.field("deleted", count) }
         },
-        Route(.delete, "/v1/conversations/{conversation}/messages") { scope, request, context throws(ChatError) in
+        Route(.delete, "/v1/conversations/{conversation}/messages", .deleteHistory) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let conversation = try scope.conversation(context)
             let (range, operation) = try deleteRange(scope.query(request))
@@ -83,7 +86,8 @@ extension Route {
             scope.tidy.begin()
             return respond { $0.field("deleted", count) }
         },
-        Route(.put, "/v1/conversations/{conversation}/clear") { scope, request, context throws(ChatError) in
+        Route(.put, "/v1/conversations/{conversation}/clear", .changeState) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             let (seq, epoch) = try await scope.place(request)
@@ -116,7 +120,7 @@ extension Route {
     }
 
     static let actions: [Route] = [
-        Route(.post, "/v1/conversations/{conversation}/messages/{id}/actions") {
+        Route(.post, "/v1/conversations/{conversation}/messages/{id}/actions", .react) {
             scope, request, context throws(ChatError) in
             let shutOuts = scope.engine.shutOuts
             let caller = try await scope.caller(request)
@@ -142,15 +146,16 @@ extension Route {
             }
             return respond(.created) { action.writeMembers(to: &$0) }
         },
-        Route(.get, "/v1/conversations/{conversation}/messages/{id}/actions") {
+        Route(.get, "/v1/conversations/{conversation}/messages/{id}/actions", .readHistory) {
             scope, request, context throws(ChatError) in
             let id = try MessageID(try scope.segment("id", context))
             return try await actions(on: id, scope, request, context)
         },
-        Route(.get, "/v1/conversations/{conversation}/actions") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/conversations/{conversation}/actions", .readHistory) {
+            scope, request, context throws(ChatError) in
             try await actions(on: nil, scope, request, context)
         },
-        Route(.delete, "/v1/conversations/{conversation}/messages/{id}/actions/{timetoken}") {
+        Route(.delete, "/v1/conversations/{conversation}/messages/{id}/actions/{timetoken}", .react) {
             scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let conversation = try scope.conversation(context)

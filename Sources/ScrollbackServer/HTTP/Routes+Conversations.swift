@@ -6,7 +6,7 @@ import ScrollbackWire
 
 extension Route {
     static let conversations: [Route] = [
-        Route(.get, "/v1/conversations") { scope, request, _ throws(ChatError) in
+        Route(.get, "/v1/conversations", .listConversations) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             let list = try scope.list(request, also: ["kind", "muted", "unread", "include"])
             var filter = ListFilter()
@@ -33,7 +33,8 @@ extension Route {
                 }
             }
         },
-        Route(.get, "/v1/communities/{target}/channels") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/communities/{target}/channels", .readConversation) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let query = try scope.list(request)
             let community = try Identifier(try scope.segment("target", context), parameter: "target")
@@ -43,7 +44,7 @@ extension Route {
             }
             return list(heads, "channels", next?.text)
         },
-        Route(.put, "/v1/conversations/{conversation}") { scope, request, context throws(ChatError) in
+        Route(.put, "/v1/conversations/{conversation}", .putConversation) { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             var settings = ConversationSettings()
@@ -78,7 +79,8 @@ extension Route {
             if wanted.retention != nil { scope.tidy.begin() }
             return respond(isNew ? .created : .ok) { $0.field("conversation", id) }
         },
-        Route(.get, "/v1/conversations/{conversation}") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/conversations/{conversation}", .readConversation) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             let head = try await scope.read { try $0.head(of: id, by: caller) }
@@ -88,7 +90,8 @@ extension Route {
                 status: .ok, headers: [.contentType: "application/json"],
                 body: .init(byteBuffer: ByteBuffer(bytes: writer.bytes)))
         },
-        Route(.delete, "/v1/conversations/{conversation}") { scope, request, context throws(ChatError) in
+        Route(.delete, "/v1/conversations/{conversation}", .deleteConversation) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             try await scope.write { $0.deleteConversation(id, by: caller, completion: $1) }
@@ -97,7 +100,8 @@ extension Route {
     ]
 
     static let members: [Route] = [
-        Route(.get, "/v1/conversations/{conversation}/members") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/conversations/{conversation}/members", .listMembers) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             let list = try scope.list(request)
@@ -105,7 +109,8 @@ extension Route {
             let page = try await scope.read { try $0.memberList(of: id, after: after, limit: list.limit, by: caller) }
             return respond { page.writeMembers(to: &$0) }
         },
-        Route(.put, "/v1/conversations/{conversation}/members/{user}") { scope, request, context throws(ChatError) in
+        Route(.put, "/v1/conversations/{conversation}/members/{user}", .putMember) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             let user = try UserID(try scope.segment("user", context))
@@ -124,7 +129,7 @@ extension Route {
             }
             return respond(isNew ? .created : .ok) { $0.field("user", user) }
         },
-        Route(.delete, "/v1/conversations/{conversation}/members/{user}") {
+        Route(.delete, "/v1/conversations/{conversation}/members/{user}", .removeMember) {
             scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)

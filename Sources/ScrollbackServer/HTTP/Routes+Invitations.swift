@@ -6,7 +6,7 @@ import ScrollbackWire
 extension Route {
     /// Who may join by themselves what takes more than wanting to.
     static let invitations: [Route] = [
-        Route(.get, "/v1/invitations") { scope, request, _ throws(ChatError) in
+        Route(.get, "/v1/invitations", .readOwnInvitations) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             let list = try scope.list(request)
             let page = try await scope.read {
@@ -14,7 +14,8 @@ extension Route {
             }
             return respond { page.writeMembers(to: &$0) }
         },
-        Route(.get, "/v1/conversations/{conversation}/invitations") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/conversations/{conversation}/invitations", .readInvitations) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             let list = try scope.list(request)
@@ -23,7 +24,7 @@ extension Route {
             }
             return respond { page.writeMembers(to: &$0) }
         },
-        Route(.put, "/v1/conversations/{conversation}/invitations/{user}") {
+        Route(.put, "/v1/conversations/{conversation}/invitations/{user}", .invite) {
             scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             try scope.takeAllowance(of: caller)
@@ -40,7 +41,7 @@ extension Route {
             }
             return respond(isNew ? .created : .ok) { invitation.writeMembers(to: &$0) }
         },
-        Route(.delete, "/v1/conversations/{conversation}/invitations/{user}") {
+        Route(.delete, "/v1/conversations/{conversation}/invitations/{user}", .invite) {
             scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)

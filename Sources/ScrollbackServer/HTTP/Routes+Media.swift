@@ -8,18 +8,18 @@ import ScrollbackModel
 extension Route {
     /// Files going out, their thumbnails, and links to them.
     static let media: [Route] = [
-        Route(.get, "/v1/media/{id}") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/media/{id}", .readMedia) { scope, request, context throws(ChatError) in
             let row = try await file(scope, request, context, isThumbnail: false)
             return try await MediaAnswer(of: row).response(to: request, scope.engine)
         },
-        Route(.get, "/v1/media/{id}/thumbnail") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/media/{id}/thumbnail", .readMedia) { scope, request, context throws(ChatError) in
             let row = try await file(scope, request, context, isThumbnail: true)
             guard let answer = MediaAnswer(ofThumbnailOf: row) else {
                 throw ChatError(.unknownMedia, "the file has no thumbnail", parameter: "media")
             }
             return try await answer.response(to: request, scope.engine)
         },
-        Route(.put, "/v1/media/{id}/thumbnail") { scope, request, context throws(ChatError) in
+        Route(.put, "/v1/media/{id}/thumbnail", .upload) { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try id(scope, context)
             let limit = scope.engine.settings.thumbnailBytes
@@ -39,7 +39,7 @@ extension Route {
                 writer.field("size", thumbnail.size)
             }
         },
-        Route(.post, "/v1/media/{id}/link") { scope, request, context throws(ChatError) in
+        Route(.post, "/v1/media/{id}/link", .readMedia) { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try id(scope, context)
             var lifetime: Int64 = 3600
@@ -96,18 +96,14 @@ extension Route {
         } else {
             verified = try await scope.tokens.verify(try scope.bearer(request))
         }
-        return try await scope.read { engine in
-            try engine.checkMayEnter(verified.caller.user, issuedAt: verified.issuedAt)
-            return try engine.file(media, by: verified.caller)
-        }
+        let caller = try await scope.admit(verified)
+        return try await scope.read { try $0.file(media, by: caller) }
     }
 }
 
 extension RequestScope {
     /// Who goes on with an upload, which may be by the token they began it with, though it expired meanwhile.
     func uploader(_ request: Request) async throws(ChatError) -> Caller {
-        let verified = try await tokens.verify(try bearer(request), evenExpired: true)
-        try await read { try $0.checkMayEnter(verified.caller.user, issuedAt: verified.issuedAt) }
-        return verified.caller
+        try await admit(try await tokens.verify(try bearer(request), evenExpired: true))
     }
 }

@@ -6,7 +6,7 @@ import ScrollbackWire
 
 extension Route {
     static let messages: [Route] = [
-        Route(.post, "/v1/conversations/{conversation}/messages") { scope, request, context throws(ChatError) in
+        Route(.post, "/v1/conversations/{conversation}/messages", .send) { scope, request, context throws(ChatError) in
             // A body may come slowly.
             let shutOuts = scope.engine.shutOuts
             let caller = try await scope.caller(request)
@@ -21,22 +21,25 @@ extension Route {
             }
             return respond(result.outcome == .duplicate ? .ok : .created) { result.writeMembers(to: &$0) }
         },
-        Route(.get, "/v1/conversations/{conversation}/messages") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/conversations/{conversation}/messages", .readHistory) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             let query = try HistoryParameters(try scope.query(request)).query()
             let page = try await scope.read { try $0.history(of: id, query, by: caller) }
             return respond { page.writeMembers(to: &$0) }
         },
-        Route(.get, "/v1/conversations/{conversation}/messages/{id}") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/conversations/{conversation}/messages/{id}", .readHistory) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let conversation = try scope.conversation(context)
             let id = try MessageID(try scope.segment("id", context))
             let message = try await scope.read { try $0.message(id, in: conversation, by: caller) }
             return respond { message.writeMembers(to: &$0) }
         },
-        Route(.post, "/v1/conversations/{conversation}/import") { scope, request, context throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.post, "/v1/conversations/{conversation}/import", .importHistory) {
+            scope, request, context throws(ChatError) in
+            let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             let limits = scope.engine.limits
             var messages: [ImportedMessage]?

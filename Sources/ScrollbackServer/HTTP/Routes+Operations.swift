@@ -16,30 +16,30 @@ final class Readiness: Sendable {
 extension Route {
     /// What probes and tools ask; none of it takes a token.
     static let operations: [Route] = [
-        Route(.get, "/healthz") { _, _, _ throws(ChatError) in
+        Route(.get, "/healthz", .probe) { _, _, _ throws(ChatError) in
             respond {
                 $0.field("status", "ok")
                 $0.field("version", Server.version)
             }
         },
-        Route(.get, "/readyz") { scope, _, _ throws(ChatError) in
+        Route(.get, "/readyz", .probe) { scope, _, _ throws(ChatError) in
             guard scope.readiness.isReady else { throw ChatError(.shuttingDown, "the server is not taking requests") }
             // A read that reaches the disk: a store that can't answer is not ready.
             _ = try await scope.read { try $0.store.read { try $0.conversation(numbered: 0) } }
             return respond { $0.field("status", "ready") }
         },
-        Route(.get, "/metrics") { scope, _, _ throws(ChatError) in
+        Route(.get, "/metrics", .probe) { scope, _, _ throws(ChatError) in
             Response(
                 status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
                 body: .init(
                     byteBuffer: ByteBuffer(string: scope.metrics.text(engine: scope.engine, store: scope.store))))
         },
-        Route(.get, "/openapi.json") { _, _, _ throws(ChatError) in
+        Route(.get, "/openapi.json", .probe) { _, _, _ throws(ChatError) in
             Response(
                 status: .ok, headers: [.contentType: "application/json"],
                 body: .init(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_json)))
         },
-        Route(.get, "/v1/connect") { _, _, _ throws(ChatError) in
+        Route(.get, "/v1/connect", .probe) { _, _, _ throws(ChatError) in
             throw ChatError(
                 .malformed, "this is a WebSocket: upgrade with the subprotocol scrollback.v1.json",
                 parameter: "Sec-WebSocket-Protocol")

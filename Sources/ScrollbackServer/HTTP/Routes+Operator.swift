@@ -7,8 +7,8 @@ import ScrollbackWire
 extension Route {
     /// What an operator sees of who and what is there.
     static let lists: [Route] = [
-        Route(.get, "/v1/admin/users") { scope, request, _ throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.get, "/v1/admin/users", .inspect) { scope, request, _ throws(ChatError) in
+            let caller = try await scope.caller(request)
             let list = try scope.list(request, also: ["prefix", "state"])
             let state = try list["state"].map { (name) throws(ChatError) in
                 guard let state = UserState.allCases.first(where: { $0.name == name }) else {
@@ -27,8 +27,8 @@ extension Route {
                 writer.field("cursor", next)
             }
         },
-        Route(.get, "/v1/admin/conversations") { scope, request, _ throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.get, "/v1/admin/conversations", .inspect) { scope, request, _ throws(ChatError) in
+            let caller = try await scope.caller(request)
             let list = try scope.list(request, also: ["kind", "prefix", "user"])
             let (conversations, next) = try await conversations(list, scope, by: caller)
             return respond { writer in
@@ -37,8 +37,8 @@ extension Route {
                 writer.field("cursor", next)
             }
         },
-        Route(.get, "/v1/admin/connections") { scope, request, _ throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.get, "/v1/admin/connections", .inspect) { scope, request, _ throws(ChatError) in
+            let caller = try await scope.caller(request)
             let list = try scope.list(request, also: ["user"])
             let user = try list["user"].map { (name) throws(ChatError) in try UserID(name) }
             let after = try list.cursor.map { (text) throws(ChatError) in try ConnectionCursor(text) }
@@ -52,14 +52,15 @@ extension Route {
                 writer.field("cursor", next.map { ConnectionCursor(user: $0.user, device: $0.device).text })
             }
         },
-        Route(.delete, "/v1/admin/connections/{user}") { scope, request, context throws(ChatError) in
+        Route(.delete, "/v1/admin/connections/{user}", .closeConnections) { scope, request, context throws(ChatError) in
             try await close(nil, scope, request, context)
         },
-        Route(.delete, "/v1/admin/connections/{user}/{device}") { scope, request, context throws(ChatError) in
+        Route(.delete, "/v1/admin/connections/{user}/{device}", .closeConnections) {
+            scope, request, context throws(ChatError) in
             try await close(try scope.segment("device", context), scope, request, context)
         },
-        Route(.get, "/v1/admin/jobs/{id}") { scope, request, context throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.get, "/v1/admin/jobs/{id}", .inspect) { scope, request, context throws(ChatError) in
+            let caller = try await scope.caller(request)
             let number = try number("id", scope, context)
             let job = try await scope.read { try $0.erasure(number, by: caller) }
             return respond { job.writeMembers(to: &$0) }
@@ -108,7 +109,7 @@ extension Route {
     private static func close(
         _ device: String?, _ scope: RequestScope, _ request: Request, _ context: BasicRequestContext
     ) async throws(ChatError) -> Response {
-        let caller = try await scope.admin(request)
+        let caller = try await scope.caller(request)
         let user = try UserID(try scope.segment("user", context))
         let count = try await scope.read { try $0.closeConnections(of: user, device: device, by: caller) }
         return respond { $0.field("closed", count) }
@@ -125,8 +126,8 @@ extension Route {
 
     /// What becomes of a user.
     static let departures: [Route] = [
-        Route(.put, "/v1/users/{user}/state") { scope, request, context throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.put, "/v1/users/{user}/state", .changeUserState) { scope, request, context throws(ChatError) in
+            let caller = try await scope.caller(request)
             let user = try UserID(try scope.segment("user", context))
             var state: String?
             try await scope.object(request) { (name, value) throws(ChatError) in
@@ -144,8 +145,8 @@ extension Route {
                 writer.field("state", wanted)
             }
         },
-        Route(.delete, "/v1/users/{user}") { scope, request, context throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.delete, "/v1/users/{user}", .eraseUser) { scope, request, context throws(ChatError) in
+            let caller = try await scope.caller(request)
             let user = try UserID(try scope.segment("user", context))
             let given = try scope.query(request)["messages"] ?? []
             guard given.count == 1,
@@ -157,7 +158,7 @@ extension Route {
             let job = try await scope.engine.erase(user, messages: messages, by: caller)
             return respond(.accepted) { job.writeMembers(to: &$0) }
         },
-        Route(.get, "/v1/users/{user}/export") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/users/{user}/export", .exportUser) { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let user = try UserID(try scope.segment("user", context))
             guard caller.isAdmin || caller.user == user else {

@@ -6,11 +6,11 @@ import ScrollbackWire
 
 extension Route {
     static let people: [Route] = [
-        Route(.post, "/v1/tokens") { scope, request, _ throws(ChatError) in
-            _ = try await scope.admin(request)
+        Route(.post, "/v1/tokens", .makeToken) { scope, request, _ throws(ChatError) in
+            _ = try await scope.caller(request)
             var user: UserID?
             var lifetime = TokenService.standardLifetime
-            var isAdmin = false
+            var scopes = Scopes.all
             try await scope.object(request) { (name, value) throws(ChatError) in
                 switch name {
                 case "user": user = try value.user()
@@ -23,11 +23,8 @@ extension Route {
                     }
                 case "scopes":
                     if try value.null() { return }
-                    let scopes = try value.list("scopes", limit: 10) { (scope) throws(ChatError) in try scope.string() }
-                    guard scopes.allSatisfy({ $0 == "admin" }) else {
-                        throw .invalidParameter("scopes", "may have only \"admin\"")
-                    }
-                    isAdmin = scopes.contains("admin")
+                    let names = try value.list("scopes", limit: 10) { (name) throws(ChatError) in try name.string() }
+                    scopes = try Scopes(names: names)
                 default: try value.skip()
                 }
             }
@@ -36,19 +33,19 @@ extension Route {
             try await scope.read { try $0.checkMayEnter(subject, issuedAt: .distantFuture) }
             let token: String
             do {
-                token = try await scope.tokens.token(for: subject, isAdmin: isAdmin, lifetime: lifetime)
+                token = try await scope.tokens.token(for: subject, scopes: scopes, lifetime: lifetime)
             } catch {
                 throw ChatError(wrapping: error)
             }
             return respond { $0.field("token", token) }
         },
-        Route(.delete, "/v1/users/{user}/tokens") { scope, request, context throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.delete, "/v1/users/{user}/tokens", .revokeTokens) { scope, request, context throws(ChatError) in
+            let caller = try await scope.caller(request)
             let user = try UserID(try scope.segment("user", context))
             try await scope.write { $0.revokeTokens(of: user, by: caller, completion: $1) }
             return Response(status: .noContent)
         },
-        Route(.get, "/v1/me") { scope, request, _ throws(ChatError) in
+        Route(.get, "/v1/me", .readProfiles) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             let (profile, push) = try await scope.read { engine in
                 (
@@ -58,7 +55,7 @@ extension Route {
             }
             return answer(profile, push)
         },
-        Route(.get, "/v1/users/{user}") { scope, request, context throws(ChatError) in
+        Route(.get, "/v1/users/{user}", .readProfiles) { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let user = try UserID(try scope.segment("user", context))
             let (profile, push) = try await scope.read { engine in
@@ -68,7 +65,7 @@ extension Route {
             }
             return answer(profile, push)
         },
-        Route(.put, "/v1/users/{user}") { scope, request, context throws(ChatError) in
+        Route(.put, "/v1/users/{user}", .changeProfile) { scope, request, context throws(ChatError) in
             let shutOuts = scope.engine.shutOuts
             let caller = try await scope.caller(request)
             let user = try UserID(try scope.segment("user", context))
@@ -89,7 +86,7 @@ extension Route {
             }
             return answer(changed, try await scope.read { try $0.pushPreferences(of: user, by: caller) })
         },
-        Route(.post, "/v1/users/fetch") { scope, request, _ throws(ChatError) in
+        Route(.post, "/v1/users/fetch", .readProfiles) { scope, request, _ throws(ChatError) in
             _ = try await scope.caller(request)
             var users: [UserID]?
             try await scope.object(request) { (name, value) throws(ChatError) in

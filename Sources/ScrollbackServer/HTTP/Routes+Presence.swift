@@ -6,7 +6,7 @@ import ScrollbackWire
 extension Route {
     /// Who is there.
     static let presence: [Route] = [
-        Route(.post, "/v1/presence/fetch") { scope, request, _ throws(ChatError) in
+        Route(.post, "/v1/presence/fetch", .readPresence) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             var users: [UserID]?
             try await scope.object(request) { (name, value) throws(ChatError) in

@@ -6,7 +6,7 @@ import ScrollbackWire
 extension Route {
     /// Where the caller is reached by push.
     static let push: [Route] = [
-        Route(.get, "/v1/push/devices") { scope, request, _ throws(ChatError) in
+        Route(.get, "/v1/push/devices", .readDevices) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             let devices = try await scope.read { try $0.pushDevices(of: caller.user, by: caller) }
             return respond { writer in
@@ -14,7 +14,7 @@ extension Route {
                 writer.array(devices) { $1.write(to: &$0) }
             }
         },
-        Route(.put, "/v1/push/devices/{device}") { scope, request, context throws(ChatError) in
+        Route(.put, "/v1/push/devices/{device}", .changeDevices) { scope, request, context throws(ChatError) in
             let shutOuts = scope.engine.shutOuts
             let caller = try await scope.caller(request)
             let id = try scope.device(context)
@@ -31,14 +31,14 @@ extension Route {
                 stored.writeMembers(to: &writer)
             }
         },
-        Route(.delete, "/v1/push/devices/{device}") { scope, request, context throws(ChatError) in
+        Route(.delete, "/v1/push/devices/{device}", .changeDevices) { scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.device(context)
             try await scope.write { $0.dropPushDevice(id, of: caller.user, by: caller, completion: $1) }
             return Response(status: .noContent)
         },
-        Route(.post, "/v1/admin/users/{user}/push") { scope, request, context throws(ChatError) in
-            let caller = try await scope.admin(request)
+        Route(.post, "/v1/admin/users/{user}/push", .testPush) { scope, request, context throws(ChatError) in
+            let caller = try await scope.caller(request)
             let user = try UserID(try scope.segment("user", context))
             var device: Identifier?
             try await scope.object(request) { (name, value) throws(ChatError) in

@@ -6,7 +6,7 @@ import ScrollbackWire
 extension Route {
     /// Who has read a message.
     static let readers: [Route] = [
-        Route(.get, "/v1/conversations/{conversation}/messages/{id}/readers") {
+        Route(.get, "/v1/conversations/{conversation}/messages/{id}/readers", .listMembers) {
             scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)

@@ -24,7 +24,7 @@ extension Route {
             return .removeRecent(at: nil, stopsRoaming: given == ["true"])
         },
         change(.delete, "roaming") { (_, _) throws(ChatError) in .stopRoaming(at: nil) },
-        Route(.post, "/v1/read") { scope, request, _ throws(ChatError) in
+        Route(.post, "/v1/read", .changeState) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             var marks: [ReadMark]?
             var scopeOfAll = ReadScopeFields()
@@ -58,7 +58,8 @@ extension Route {
         _ method: HTTPRequest.Method, _ path: String,
         _ change: @escaping @Sendable (RequestScope, Request) async throws(ChatError) -> StateChange
     ) -> Route {
-        Route(method, "/v1/conversations/{conversation}/\(path)") { scope, request, context throws(ChatError) in
+        Route(method, "/v1/conversations/{conversation}/\(path)", .changeState) {
+            scope, request, context throws(ChatError) in
             let caller = try await scope.caller(request)
             let id = try scope.conversation(context)
             let change = try await change(scope, request)

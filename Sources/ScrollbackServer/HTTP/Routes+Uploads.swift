@@ -7,7 +7,7 @@ import ScrollbackModel
 extension Route {
     /// Files coming in: whole, or as resumable uploads.
     static let uploads: [Route] = [
-        Route(.post, "/v1/media") { scope, request, _ throws(ChatError) in
+        Route(.post, "/v1/media", .upload) { scope, request, _ throws(ChatError) in
             let fields = UploadFields(request.headers)
             do throws(ChatError) {
                 return try await begin(scope, request, fields)
@@ -17,13 +17,13 @@ extension Route {
                 throw error
             }
         },
-        Route(.options, "/v1/media") { scope, request, _ throws(ChatError) in
+        Route(.options, "/v1/media", .upload) { scope, request, _ throws(ChatError) in
             _ = try await scope.caller(request)
             return Response(
                 status: .noContent,
                 headers: [.allow: "OPTIONS, POST", .uploadLimit: UploadFields.limit(scope.engine.settings.mediaLimits)])
         },
-        Route(.head, "/v1/uploads/{upload}") { scope, request, context throws(ChatError) in
+        Route(.head, "/v1/uploads/{upload}", .upload) { scope, request, context throws(ChatError) in
             let fields = UploadFields(request.headers)
             let user = try await scope.uploader(request).user
             try checkSaysNothing(request)
@@ -35,7 +35,7 @@ extension Route {
             headers[.cacheControl] = "no-store"
             return Response(status: .noContent, headers: headers)
         },
-        Route(.patch, "/v1/uploads/{upload}") { scope, request, context throws(ChatError) in
+        Route(.patch, "/v1/uploads/{upload}", .upload) { scope, request, context throws(ChatError) in
             do throws(ChatError) {
                 return try await goOn(scope, request, try upload(context))
             } catch {
@@ -43,7 +43,7 @@ extension Route {
                 throw error
             }
         },
-        Route(.delete, "/v1/uploads/{upload}") { scope, request, context throws(ChatError) in
+        Route(.delete, "/v1/uploads/{upload}", .upload) { scope, request, context throws(ChatError) in
             let user = try await scope.uploader(request).user
             try checkSaysNothing(request)
             let transfer = try await scope.engine.transfer(try upload(context), by: user, interrupt: {})

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Logging
+package import ScrollbackEngine
 import ScrollbackModel
 
 /// One operation over HTTP.
@@ -10,11 +11,16 @@ struct Route: Sendable {
     let method: HTTPRequest.Method
     /// With `{name}` for a segment.
     let path: String
+    /// Says who may.
+    let operation: Operation
     let handler: Handler
 
-    init(_ method: HTTPRequest.Method, _ path: String, _ handler: @escaping Handler) {
+    init(
+        _ method: HTTPRequest.Method, _ path: String, _ operation: Operation, _ handler: @escaping Handler
+    ) {
         self.method = method
         self.path = path
+        self.operation = operation
         self.handler = handler
     }
 
@@ -27,7 +33,9 @@ struct Route: Sendable {
 
 /// What there is over HTTP, and the document that says so.
 package enum Surface {
-    package static var operations: [(method: String, path: String)] { Route.all.map { ($0.method.rawValue, $0.path) } }
+    package static var operations: [(method: String, path: String, operation: Operation)] {
+        Route.all.map { ($0.method.rawValue, $0.path, $0.operation) }
+    }
     package static var document: [UInt8] { PackageResources.openapi_json }
 }
 
@@ -36,10 +44,13 @@ func makeRouter(_ routes: [Route], _ scope: RequestScope) -> Router<BasicRequest
     let router = Router(context: BasicRequestContext.self)
     router.add(middleware: ProblemMiddleware(routes: routes, metrics: scope.metrics))
     for route in routes {
+        var scope = scope
+        scope.operation = route.operation
+        let own = scope
         // Whatever can be got has a HEAD (RFC 9110 section 9.3.2).
         for method in route.method == .get ? [.get, .head] : [route.method] {
             router.on(RouterPath(route.path), method: method) { request, context in
-                try await route.handler(scope, request, context)
+                try await route.handler(own, request, context)
             }
         }
     }
