@@ -37,6 +37,22 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var sealing: StoreKeyOptions
 
+    @Option(
+        help: """
+            Public keys of others who sign tokens: a PEM file, a JWK Set, or a directory of *.pem and *.json; taken over \
+            anew when they change.
+            """)
+    var tokenKeys: String?
+
+    @Option(help: "What such a token must have in iss.")
+    var tokenIssuer: String?
+
+    @Option(help: "What such a token must have in aud; without it, it may have none.")
+    var tokenAudience: String?
+
+    @Flag(inversion: .prefixedNo, help: "Let such a token have the scope admin (default: no).")
+    var tokenAdmin: Bool?
+
     @Option(help: "Messages a second one user may send; 0 for no limit (default: 20).")
     var sendRate: Double?
 
@@ -71,6 +87,7 @@ struct Serve: AsyncParsableCommand {
             }
             options.certificate = tlsCertificate ?? settings.string(forKey: "tls.certificate")
             options.key = tlsKey ?? settings.string(forKey: "tls.key")
+            options.tokenTrust = try tokenTrust(settings)
             let rate = sendRate ?? settings.double(forKey: "send.rate") ?? options.sendRate ?? 0
             guard rate >= 0 else { throw ChatError.invalidParameter("send-rate", "must be 0 or above") }
             options.sendRate = rate == 0 ? nil : rate
@@ -108,6 +125,27 @@ struct Serve: AsyncParsableCommand {
                 }
             }
         }
+    }
+
+    /// Whose tokens are taken besides those that are made here.
+    private func tokenTrust(_ settings: ConfigReader) throws(ChatError) -> TokenTrust? {
+        let issuer = tokenIssuer ?? settings.string(forKey: "token.issuer")
+        let audience = tokenAudience ?? settings.string(forKey: "token.audience")
+        let mayGrantAdmin = tokenAdmin ?? settings.bool(forKey: "token.admin")
+        guard let keys = tokenKeys ?? settings.string(forKey: "token.keys") else {
+            for (name, isSet) in [
+                ("token-issuer", issuer != nil), ("token-audience", audience != nil),
+                ("token-admin", mayGrantAdmin == true),
+            ] where isSet {
+                throw .invalidParameter(name, "is about tokens by keys of others: give token-keys too")
+            }
+            return nil
+        }
+        for (name, value) in [("token-keys", keys), ("token-issuer", issuer), ("token-audience", audience)]
+        where value == "" {
+            throw .invalidParameter(name, "must not be empty: leave it out")
+        }
+        return TokenTrust(keys: keys, issuer: issuer, audience: audience, mayGrantAdmin: mayGrantAdmin ?? false)
     }
 
     /// Three things to try, as they can be typed in another terminal.

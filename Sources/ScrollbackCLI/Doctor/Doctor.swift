@@ -6,9 +6,9 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check the set-up, and say what is wrong and how to mend it.",
         discussion: """
-            Looks at this machine, at the data directory (it reads, and changes nothing), and at the server: whether it is \
-            ready, its clock, its version, the admin key, the WebSocket upgrade that some proxies don't pass, and the \
-            certificate where the address is https. Each check is ok, a warning, failed, or skipped with a reason.
+            Looks at this machine, at the data directory (it reads, and changes nothing), at the keys that tokens of others \
+            are checked by, and at the server: whether it is ready, its clock, its version, the admin key, the WebSocket \
+            upgrade that some proxies don't pass, and the certificate where the address is https. Each check is ok, a warning, failed, or skipped with a reason.
 
             It exits with 1 if a check failed. With --key, for a server on another machine, the data directory is left out.
 
@@ -19,6 +19,9 @@ struct Doctor: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
+    @Option(help: "Public keys of others who sign tokens, as `serve` has them (default: SCROLLBACK_TOKEN_KEYS).")
+    var tokenKeys: String?
+
     func run() async throws {
         try await reporting {
             var findings = SystemChecks.run()
@@ -26,6 +29,7 @@ struct Doctor: AsyncParsableCommand {
                 connection.key == nil
                 ? DirectoryChecks(directory: connection.directory).run()
                 : [.skipped("data directory", "with --key the server is on another machine")]
+            findings += await KeyChecks(path: tokenKeys).run()
             findings += await ServerChecks(address: try connection.address, token: try? connection.adminToken()).run()
             report(findings)
             if findings.contains(where: { $0.outcome == .failed }) { throw Exit.failed }
