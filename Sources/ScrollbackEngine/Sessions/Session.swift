@@ -201,7 +201,7 @@ package final class Session: Connection {
 
     /// Why a caller's token is not good for a request; nothing where it is.
     func refusal(of request: String, to caller: Caller) -> ChatError? {
-        guard let operation = Operation(request: request) else {
+        guard let operation = ServerOperation(request: request) else {
             return ChatError(.unknownOperation, "nobody may ask for \(request)", parameter: "type")
         }
         do {

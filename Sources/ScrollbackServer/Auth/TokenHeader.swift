@@ -25,8 +25,10 @@ struct TokenHeader: Sendable {
         }
     }
 
-    /// What tokens that let one in say that they are. Others are for something else (RFC 8725 section 3.11): a provider's
-    /// notice that somebody signed out is signed by the same key.
+    /// What tokens that let one in say that they are.
+    ///
+    /// Others are for something else (RFC 8725 section 3.11): a provider's notice that somebody signed out is signed by the
+    /// same key.
     private static let types: Set<String> = ["jwt", "at+jwt", "application/at+jwt"]
 
     /// - Throws: `invalid-token`.

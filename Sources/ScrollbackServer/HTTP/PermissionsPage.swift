@@ -8,7 +8,7 @@ extension Surface {
         """
         # Who may what
 
-        Written from the tables that the server decides by, `Operation` and `Permissions`; a test holds the two together.
+        Written from the tables that the server decides by, `ServerOperation` and `Permissions`; a test holds the two together.
         Write it anew with `SCROLLBACK_WRITE_PAGES=1 swift test --filter PermissionsPageTests`.
 
         ## Scopes of tokens
@@ -28,7 +28,7 @@ extension Surface {
 
         | operation | scope | who | HTTP | WebSocket |
         |---|---|---|---|---|
-        \(rows(ScrollbackEngine.Operation.allCases.map(row)))
+        \(rows(ServerOperation.allCases.map(row)))
 
         \(code("connect")) is what a connection needs to begin, and a fresh token to go on: it hears what is said. Whoever is to
         write without reading does it over HTTP. `GET /v1/media/{id}` and its thumbnail are given to who has a link as well. An
@@ -65,7 +65,7 @@ extension Surface {
         }
     }
 
-    private static func row(_ operation: ScrollbackEngine.Operation) -> [String] {
+    private static func row(_ operation: ServerOperation) -> [String] {
         let rule = operation.rule
         let routes = operations.filter { $0.operation == operation }.map { code("\($0.method) \($0.path)") }
         return [
@@ -74,7 +74,7 @@ extension Surface {
         ]
     }
 
-    private static func who(_ who: ScrollbackEngine.Operation.Who) -> String {
+    private static func who(_ who: ServerOperation.Who) -> String {
         switch who {
         case .everybody: "everybody"
         case .user: "whoever is signed in"

@@ -21,7 +21,7 @@ struct RequestScope: Sendable {
     /// Whether clients are told at once that an upload can be gone on with.
     let announcesUploads: Bool
     /// What is asked for: by a route's own, in the router; a WebSocket's session looks at each of its requests itself.
-    var operation = Operation.connect
+    var operation = ServerOperation.connect
 
     // MARK: Who asks
 

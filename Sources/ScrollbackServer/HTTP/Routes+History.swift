@@ -7,7 +7,7 @@ import ScrollbackWire
 extension Route {
     /// What is asked about several conversations at once.
     static let history: [Route] = [
-        Route(.post, "/v1/history/fetch", .readHistory) { scope, request, _ throws(ChatError) in
+        Route(.post, "/v1/history/fetch", .readSeveral) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             var fields = FetchFields()
             try await scope.object(request) { (name, value) throws(ChatError) in
@@ -20,7 +20,7 @@ extension Route {
                 writer.array(pages) { $1.write(to: &$0) }
             }
         },
-        Route(.post, "/v1/history/counts", .readHistory) { scope, request, _ throws(ChatError) in
+        Route(.post, "/v1/history/counts", .readSeveral) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             var since: [(ConversationID, Timetoken)]?
             try await scope.object(request) { (name, value) throws(ChatError) in
@@ -31,7 +31,7 @@ extension Route {
             let counts = try await scope.read { try $0.counts(since: wanted, by: caller) }
             return respond { MessageCounts.write(counts, to: &$0) }
         },
-        Route(.post, "/v1/history/refresh", .readHistory) { scope, request, _ throws(ChatError) in
+        Route(.post, "/v1/history/refresh", .readSeveral) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             var references: [MessageReference]?
             try await scope.object(request) { (name, value) throws(ChatError) in
@@ -44,7 +44,7 @@ extension Route {
             let answers = try await scope.read { try $0.refresh(wanted, by: caller) }
             return respond { Refreshed.write(answers, to: &$0) }
         },
-        Route(.get, "/v1/search", .readHistory) { scope, request, _ throws(ChatError) in
+        Route(.get, "/v1/search", .readSeveral) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             return try await scope.search(SearchParameters(try scope.query(request)).query(in: nil), by: caller)
         },

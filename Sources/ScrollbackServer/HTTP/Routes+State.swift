@@ -24,7 +24,7 @@ extension Route {
             return .removeRecent(at: nil, stopsRoaming: given == ["true"])
         },
         change(.delete, "roaming") { (_, _) throws(ChatError) in .stopRoaming(at: nil) },
-        Route(.post, "/v1/read", .changeState) { scope, request, _ throws(ChatError) in
+        Route(.post, "/v1/read", .markSeveralRead) { scope, request, _ throws(ChatError) in
             let caller = try await scope.caller(request)
             var marks: [ReadMark]?
             var scopeOfAll = ReadScopeFields()

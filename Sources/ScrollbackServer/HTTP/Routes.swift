@@ -12,11 +12,11 @@ struct Route: Sendable {
     /// With `{name}` for a segment.
     let path: String
     /// Says who may.
-    let operation: Operation
+    let operation: ServerOperation
     let handler: Handler
 
     init(
-        _ method: HTTPRequest.Method, _ path: String, _ operation: Operation, _ handler: @escaping Handler
+        _ method: HTTPRequest.Method, _ path: String, _ operation: ServerOperation, _ handler: @escaping Handler
     ) {
         self.method = method
         self.path = path
@@ -33,7 +33,7 @@ struct Route: Sendable {
 
 /// What there is over HTTP, and the document that says so.
 package enum Surface {
-    package static var operations: [(method: String, path: String, operation: Operation)] {
+    package static var operations: [(method: String, path: String, operation: ServerOperation)] {
         Route.all.map { ($0.method.rawValue, $0.path, $0.operation) }
     }
     package static var document: [UInt8] { PackageResources.openapi_json }

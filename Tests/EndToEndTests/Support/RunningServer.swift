@@ -1,6 +1,7 @@
 import Foundation
 import ScrollbackModel
 import ScrollbackServer
+import ScrollbackWire
 import Synchronization
 import Testing
 
@@ -121,6 +122,11 @@ final class RunningServer: Sendable {
         _ user: UserID, isAdmin: Bool = false, lifetime: TimeInterval? = 3600, madeAt date: Date = Date()
     ) async throws -> String {
         try await TokenService(directory: data, clock: { date }).token(for: user, isAdmin: isAdmin, lifetime: lifetime)
+    }
+
+    /// A token by the data directory's secret that is good for some scopes.
+    func token(_ user: UserID, _ scopes: Scopes) async throws -> String {
+        try await TokenService(directory: data).token(for: user, scopes: scopes, lifetime: 3600)
     }
 
     /// The HTTP operations, as a user.

@@ -5,14 +5,14 @@ package import ScrollbackWire
 ///
 /// One table: both doors look here before they do anything, and `Documentation/permissions.md` is written from it. A route
 /// names its operation where it is declared, a request over the WebSocket is named here.
-package enum Operation: String, CaseIterable, Sendable {
+package enum ServerOperation: String, CaseIterable, Sendable {
     case probe, connect
     case makeToken, revokeTokens, changeUserState, eraseUser
     case readProfiles, changeProfile, exportUser, readBlocks, block, readPresence
     case readDevices, changeDevices
-    case listConversations, readConversation, readHistory, readMedia
+    case listConversations, readSeveral, readConversation, readHistory, readMedia
     case send, edit, delete, deleteHistory, react, type, upload, report
-    case changeState
+    case changeState, markSeveralRead
     case putConversation, deleteConversation
     case listMembers, putMember, removeMember
     case readInvitations, readOwnInvitations, invite, readBans, ban
@@ -56,7 +56,7 @@ package enum Operation: String, CaseIterable, Sendable {
         switch self {
         case .probe: Rule(nil, .everybody)
         // A connection hears what is said.
-        case .connect: Rule(.read, .user, requests: "hello", "token", "activity", "ping")
+        case .connect: Rule(.read, .user, requests: "hello", "token", "activity", "ping", "unsubscribe")
 
         case .makeToken, .revokeTokens, .changeUserState, .eraseUser: .administrator
 
@@ -69,10 +69,11 @@ package enum Operation: String, CaseIterable, Sendable {
         case .readDevices: Rule(.read, .user)
         case .changeDevices: Rule(.account, .user)
 
-        case .listConversations: Rule(.read, .user, requests: "sync")
-        case .readConversation: Rule(.read, .role([.read]), requests: "heads", "subscribe", "unsubscribe")
-        case .readHistory:
-            Rule(.read, .role([.read]), requests: "history", "fetch", "counts", "refresh", "search", "actions")
+        case .listConversations: Rule(.read, .user, requests: "sync", "heads")
+        // What they don't see is left out, or answered with an error of its own.
+        case .readSeveral: Rule(.read, .user, requests: "fetch", "counts", "refresh", "search")
+        case .readConversation: Rule(.read, .role([.read]), requests: "subscribe")
+        case .readHistory: Rule(.read, .role([.read]), requests: "history", "actions")
         case .readMedia: Rule(.read, .role([.read]))
 
         case .send: Rule(.write, .role([.send, .sendHigh]), requests: "send")
@@ -86,8 +87,9 @@ package enum Operation: String, CaseIterable, Sendable {
 
         case .changeState:
             Rule(
-                .account, .role([.read]), requests: "read", "readMany", "markUnread", "settings", "notifications",
+                .account, .role([.read]), requests: "read", "markUnread", "settings", "notifications",
                 "removeRecent", "addRecent", "stopRoaming", "clear")
+        case .markSeveralRead: Rule(.account, .user, requests: "readMany")
 
         case .putConversation: Rule(.manage, .role([.changeSettings, .create]))
         case .deleteConversation: Rule(.manage, .role([.delete]))

@@ -1,0 +1,96 @@
+import Foundation
+import ScrollbackModel
+import ScrollbackServer
+import Testing
+
+/// Files of public keys, and what must not be in one.
+@Suite struct KeyFileTests {
+    @Test func `A PEM file, a JWK Set and a directory of both are keys, each by its kid`() async throws {
+        func summary(_ name: String) async throws -> String {
+            try await TokenKeys.read(TokenKeyFiles.path(name)).summary
+        }
+        #expect(try await summary("good") == #"EdDSA "ed25519", ES256 "p256", RS256 "rsa""#)
+        #expect(try await summary("good/p256.pem") == #"ES256 "p256""#)
+        #expect(try await summary("pkcs1.pem") == #"RS256 "pkcs1""#)
+        #expect(try await summary("set.json") == #"RS256 "web-rsa", ES256 "web-p256", EdDSA "web-ed25519""#)
+
+        let folder = try RunningServer.makeFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func place(_ name: String, as other: String) throws {
+            try FileManager.default.copyItem(
+                atPath: TokenKeyFiles.path(name), toPath: folder.appending(component: other).path)
+        }
+        try place("good/p256.pem", as: "phone.app.pem")
+        try place("set.json", as: "set.json")
+        // What is called otherwise, or hidden, is not looked at.
+        try place("bad/private.pem", as: "private.txt")
+        try place("bad/words.pem", as: ".hidden.pem")
+        // As an orchestrator places files: a link to a link.
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.appending(component: "linked.pem").path,
+            withDestinationPath: TokenKeyFiles.path("good/ed25519.pem"))
+        #expect(
+            try await TokenKeys.read(folder.path).summary
+                == #"EdDSA "linked", ES256 "phone.app", RS256 "web-rsa", ES256 "web-p256", EdDSA "web-ed25519""#)
+    }
+
+    @Test func `Of a provider's set the keys for something else are passed over, and named`() async throws {
+        let keys = try await TokenKeys.read(TokenKeyFiles.path("set.json"))
+        #expect(keys.passedOver.count == 5)
+        for (reason, start) in zip(
+            keys.passedOver,
+            [
+                #"the key "encrypts" is for enc"#, #"the key "long" is of another kind"#,
+                #"the key "p384" is of another kind"#, #"the key "later" is of another kind"#,
+                #"the key "signs" is not for verifying"#,
+            ])
+        {
+            #expect(reason.hasPrefix(start) && reason.hasSuffix("(\(TokenKeyFiles.path("set.json")))"), "\(reason)")
+        }
+    }
+
+    @Test(arguments: [
+        ("weak.pem", "1024 bits"), ("weak.json", "1024 bits"), ("exponent.json", "exponent"),
+        ("private.pem", "a private key (PRIVATE KEY)"), ("private-pkcs1.pem", "a private key (RSA PRIVATE KEY)"),
+        ("private-ec.pem", "a private key (EC PRIVATE KEY)"),
+        ("private-encrypted.pem", "a private key (ENCRYPTED PRIVATE KEY)"), ("both.pem", "a private key (PRIVATE KEY)"),
+        ("private-rsa.json", "a private key (d, p, q, dp, dq, qi)"), ("private-p256.json", "a private key (d)"),
+        ("private-ed25519.json", "a private key (d)"), ("shared.json", "a shared secret"),
+        ("shared-without-alg.json", "a shared secret"), ("shared-alg.json", "a shared secret"),
+        ("none-alg.json", "algorithm none"), ("two.pem", "2 keys"), ("p384.pem", "another curve than P-256"),
+        ("secp256k1.pem", "another curve than P-256"), ("ed448.pem", "another kind"), ("dsa.pem", "another kind"),
+        ("compressed.pem", "compressed point"), ("cut.pem", "does not end"), ("no-end.pem", "does not end"),
+        ("not-base64.pem", "not base64"), ("not-a-key.pem", "can't be read"), ("empty.pem", "no PEM block"),
+        ("words.pem", "no PEM block"), ("no-modulus.json", "member n is missing"),
+        ("off-curve.json", "no point of P-256"), ("short-point.json", "no point of P-256"),
+        ("short-ed25519.json", "none of Ed25519"), ("twice.json", #"second key "a""#),
+        ("nothing.json", "no key for RS256"),
+        ("only-others.json", #"no key for RS256, ES256 or EdDSA: the key "encrypts""#),
+        ("one-key.json", "no JWK Set"), ("cut.json", "no JWK Set"), ("list.json", "no PEM block"),
+        ("number.json", "no JWK Set"), ("nowhere.pem", "is not there"),
+    ])
+    func `A file that must not be taken is refused by its name and its fault`(name: String, fault: String) async throws
+    {
+        let path = TokenKeyFiles.path("bad/\(name)")
+        let error = await #expect(throws: ChatError.self) { try await TokenKeys.read(path) }
+        #expect(error?.code == .invalidParameter && error?.parameter == "token-keys")
+        #expect(
+            error?.message.contains(path) == true && error?.message.contains(fault) == true,
+            "\(String(describing: error))")
+        // Nor does anything start with it.
+        await #expect(throws: ChatError.self) { try await TokenKeyFiles.service(path) }
+    }
+
+    @Test func `A directory without keys, and two files with one kid, are refused`() async throws {
+        let folder = try RunningServer.makeFolder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let empty = await #expect(throws: ChatError.self) { try await TokenKeys.read(folder.path) }
+        #expect(empty?.message.contains("neither a *.pem nor a *.json") == true)
+        try FileManager.default.copyItem(
+            atPath: TokenKeyFiles.path("good/p256.pem"), toPath: folder.appending(component: "web-rsa.pem").path)
+        try FileManager.default.copyItem(
+            atPath: TokenKeyFiles.path("set.json"), toPath: folder.appending(component: "set.json").path)
+        let twice = await #expect(throws: ChatError.self) { try await TokenKeys.read(folder.path) }
+        #expect(twice?.message.contains(#"second key "web-rsa", after that of \#(folder.path)/set.json"#) == true)
+    }
+}

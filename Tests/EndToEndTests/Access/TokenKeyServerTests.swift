@@ -1,0 +1,205 @@
+import Foundation
+import Scrollback
+import ScrollbackModel
+import ScrollbackServer
+import Testing
+
+/// The real server, and tokens that PyJWT signs.
+@Suite struct TokenKeyServerTests {
+    private func copy(_ name: String, to file: URL) throws {
+        try Data(contentsOf: TokenKeyFiles.folder.appending(path: name)).write(to: file)
+    }
+
+    private func status(_ server: RunningServer, _ token: String) async throws -> (Int, String?) {
+        let answer = try await API(server: server.url, token: token).call("GET", "/v1/me")
+        return (answer.status, answer.code)
+    }
+
+    @Test func `Whoever has a token by each algorithm chats with it, over HTTP, a socket and the SDK`() async throws {
+        // One who issues tokens, by the environment.
+        let server = try await RunningServer.start(
+            shell: "export SCROLLBACK_TOKEN_KEYS='\(TokenKeyFiles.path("good"))'")
+        #expect(server.log.contains(#"EdDSA "ed25519", ES256 "p256", RS256 "rsa""#), "\(server.log)")
+        for (key, algorithm) in [("rsa", "RS256"), ("p256", "ES256"), ("ed25519", "EdDSA")] {
+            for kid in [key, nil] {
+                guard
+                    let token = try await TokenIssuer.issue(
+                        key, algorithm, kid: kid, TokenIssuer.claims("from-\(key)"))
+                else { return }
+                let answer = try await API(server: server.url, token: token).call("GET", "/v1/me")
+                #expect(answer.status == 200 && answer.json.string("id") == "from-\(key)", "\(answer)")
+                let socket = try await TestSocket.signedIn(server, "alice", token: token)
+                #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
+                let client = try await ChatClient.open(
+                    .init(server: server.url, user: UserID("from-\(key)"), store: .inMemory, token: { token }))
+                client.connect()
+                let chat = client.conversation(.direct("bob"))
+                #expect(try await chat.send(.text(algorithm)).delivered().sender.text == "from-\(key)")
+            }
+            // As another algorithm its key is nobody's.
+            let other = try await TokenIssuer.issue(key, algorithm, kid: "p384", TokenIssuer.claims("eve"))
+            #expect(try await status(server, #require(other)) == (401, "invalid-token"))
+        }
+    }
+
+    @Test func `Keys are taken over without a restart, the old ones stay while a file is no good, and then they end`()
+        async throws
+    {
+        let folder = try RunningServer.makeFolder()
+        let keys = folder.appending(component: "keys")
+        try FileManager.default.createDirectory(at: keys, withIntermediateDirectories: true)
+        try copy("good/rsa.pem", to: keys.appending(component: "rsa.pem"))
+        let server = try await RunningServer.start(["--token-keys", keys.path], folder: folder)
+        guard let old = try await TokenIssuer.issue("rsa", "RS256", kid: "rsa", TokenIssuer.claims("alice")) else {
+            return
+        }
+        let new = try #require(
+            try await TokenIssuer.issue("web-p256", "ES256", kid: "web-p256", TokenIssuer.claims("alice")))
+        #expect(try await status(server, old) == (200, nil))
+        #expect(try await status(server, new) == (401, "invalid-token"))
+        let socket = try await TestSocket.signedIn(server, "alice", token: old)
+
+        // A second key beside the first.
+        try copy("set.json", to: keys.appending(component: "provider.json"))
+        try await eventually("the new keys are taken over") { try await status(server, new).0 == 200 ? true : nil }
+        #expect(try await status(server, old) == (200, nil))
+
+        // A file half written.
+        try copy("bad/cut.pem", to: keys.appending(component: "rsa.pem"))
+        try await eventually("the server says what is wrong") {
+            server.log.contains("\(keys.path)/rsa.pem has a PEM block that does not end") ? true : nil
+        }
+        #expect(try await status(server, old) == (200, nil))
+        #expect(try await status(server, new) == (200, nil))
+
+        // The first key goes: what it signed is refused at once, also a token that was taken a moment ago.
+        try FileManager.default.removeItem(at: keys.appending(component: "rsa.pem"))
+        try await eventually("the old key ends") { try await status(server, old).0 == 401 ? true : nil }
+        #expect(try await status(server, new) == (200, nil))
+        // Who is there stays until the token ends or is revoked.
+        #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
+
+        // With a file that is no good no server starts.
+        #expect(try await server.terminate() == 0)
+        try copy("bad/private.pem", to: keys.appending(component: "rsa.pem"))
+        let refused = try RunningServer.run(
+            ["serve", "--port", "0", "--data", server.data.path, "--token-keys", keys.path], name: "refused",
+            folder: folder)
+        #expect(try await refused.waitForEnd() == 1)
+        #expect(
+            refused.errorText.contains("\(keys.path)/rsa.pem has a private key (PRIVATE KEY)"), "\(refused.errorText)")
+    }
+
+    @Test func `Revoking tokens refuses those of others too, and closes what they opened; a later one is taken`()
+        async throws
+    {
+        let server = try await RunningServer.start(["--token-keys", TokenKeyFiles.path("good/p256.pem")])
+        let now = Date().timeIntervalSince1970
+        guard
+            let token = try await TokenIssuer.issue(
+                "p256", "ES256", kid: nil, TokenIssuer.claims("alice", ["iat": now - 10]))
+        else { return }
+        let socket = try await TestSocket.signedIn(server, "alice", token: token)
+        #expect(try await server.admin().call("DELETE", "/v1/users/alice/tokens").status == 204)
+        #expect(try await socket.closed() == 4010)
+        #expect(try await status(server, token) == (401, "token-revoked"))
+        let later = try await TokenIssuer.issue("p256", "ES256", kid: nil, TokenIssuer.claims("alice"))
+        #expect(try await status(server, #require(later)) == (200, nil))
+        #expect(
+            try await server.admin().call("PUT", "/v1/users/alice/state", #"{"state":"deactivated"}"#).status == 200)
+        #expect(try await status(server, #require(later)) == (403, "user-deactivated"))
+    }
+
+    @Test func `Others' tokens are no administrators' unless an option says so; issuer and audience are asked for`()
+        async throws
+    {
+        let keys = TokenKeyFiles.path("good/ed25519.pem")
+        func issue(_ others: [String: Any]) async throws -> String? {
+            try await TokenIssuer.issue("ed25519", "EdDSA", kid: "ed25519", TokenIssuer.claims("carol", others))
+        }
+        guard let admin = try await issue(["scopes": ["admin"]]) else { return }
+        let plain = try await RunningServer.start(["--token-keys", keys])
+        #expect(try await status(plain, admin) == (401, "invalid-token"))
+        let shared = try await API(server: plain.url, token: issue(["scope": "openid read admin"]))
+            .call("GET", "/v1/settings")
+        #expect(shared.status == 403 && shared.code == "forbidden")
+
+        // As a file of settings has them.
+        let folder = try RunningServer.makeFolder()
+        let config = folder.appending(component: "settings.json")
+        let settings: [String: Any] = [
+            "token": ["keys": keys, "issuer": "https://id.example", "audience": "chat", "admin": true]
+        ]
+        try JSONSerialization.data(withJSONObject: settings).write(to: config)
+        let strict = try await RunningServer.start(["--config", config.path], folder: folder)
+        #expect(try await status(strict, admin) == (401, "invalid-token"))
+        let named: [String: Any] = ["iss": "https://id.example", "aud": ["mail", "chat"]]
+        #expect(try await status(strict, #require(issue(named))) == (200, nil))
+        let good = try await issue(named.merging(["scope": "admin"]) { $1 })
+        #expect(try await API(server: strict.url, token: good).call("GET", "/v1/settings").status == 200)
+        // A link's token is this server's own to make.
+        let link = try #require(
+            try await issue(named.merging(["media": "0198f3c2-7c1e-7000-8000-0123456789ab"]) { $1 }))
+        let answer = try await API(server: strict.url).call(
+            "GET", "/v1/media/0198f3c2-7c1e-7000-8000-0123456789ab?token=\(link)")
+        #expect(answer.status == 401 && answer.code == "invalid-token", "\(answer)")
+    }
+
+    @Test func `Options about tokens of others without their keys are refused`() async throws {
+        for (arguments, parameter) in [
+            (["--token-issuer", "x"], "token-issuer"), (["--token-audience", "x"], "token-audience"),
+            (["--token-admin"], "token-admin"), (["--token-keys", ""], "token-keys"),
+            (["--token-keys", "/nowhere"], "token-keys /nowhere is not there"),
+        ] {
+            let folder = try RunningServer.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let ended = try await RunningServer.command(
+                ["serve", "--port", "0", "--data", folder.appending(component: "data").path] + arguments)
+            #expect(ended.code == 1 && ended.errors.contains(parameter), "\(arguments): \(ended)")
+        }
+    }
+
+    @Test func `What this server signs another program can check, and sees the scopes in it`() async throws {
+        let server = try await RunningServer.start()
+        let made = try await RunningServer.command(
+            ["token", "bot", "--scope", "write", "--scope", "read", "--days", "1", "--data", server.data.path])
+        try #require(made.code == 0, "\(made)")
+        let token = made.output.trimmingCharacters(in: .newlines)
+        let api = API(server: server.url, token: token)
+        #expect(try await api.call("GET", "/v1/me").status == 200)
+        #expect(try await api.call("PUT", "/v1/users/bot", #"{"name":"Bot"}"#).code == "forbidden")
+        let secrets = Members(Array(try Data(contentsOf: server.data.appending(component: "secrets.json"))))
+        let secret = try #require(secrets.objects("keys").last?["secret"] as? String)
+        guard let read = try await TokenIssuer.read(token, secret: secret) else { return }
+        let claims = Members(Array(read.utf8))
+        #expect(claims.string("sub") == "bot" && claims.all["scopes"] as? [String] == ["read", "write"], "\(read)")
+        for arguments in [["--scope", "raed"], ["--admin", "--scope", "read"]] {
+            let wrong = try await RunningServer.command(["token", "bot", "--data", server.data.path] + arguments)
+            #expect(wrong.code == 64, "\(wrong)")
+        }
+    }
+
+    @Test func `The doctor looks at the keys, where there are any`() async throws {
+        let server = try await RunningServer.start()
+        func doctor(_ arguments: [String], shell: String? = nil) async throws -> (code: Int32, finding: Members?) {
+            let folder = try RunningServer.makeFolder()
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let process = try RunningServer.run(
+                ["doctor", "--json", "--data", server.data.path, "--server", server.url.absoluteString] + arguments,
+                shell: shell, name: "doctor", folder: folder)
+            let code = try await process.waitForEnd(within: 60)
+            let findings = process.outputText.split(separator: "\n").map { Members(Array($0.utf8)) }
+            return (code, findings.first { $0.string("check") == "keys of tokens" })
+        }
+        let none = try await doctor([])
+        #expect(none.finding == nil)
+        let good = try await doctor([], shell: "export SCROLLBACK_TOKEN_KEYS='\(TokenKeyFiles.path("good"))'")
+        #expect(good.finding?.string("outcome") == "ok", "\(good)")
+        let partly = try await doctor(["--token-keys", TokenKeyFiles.path("set.json")])
+        #expect(partly.finding?.string("outcome") == "warning", "\(partly)")
+        #expect(partly.finding?.string("detail")?.contains(#""encrypts" is for enc"#) == true)
+        let bad = try await doctor(["--token-keys", TokenKeyFiles.path("bad/weak.pem")])
+        #expect(bad.code == 1 && bad.finding?.string("outcome") == "failed", "\(bad)")
+        #expect(bad.finding?.string("detail")?.contains("1024 bits") == true)
+    }
+}
