@@ -125,10 +125,10 @@ package enum ServerOperation: String, CaseIterable, Sendable {
         guard let scope = rule.scope, !caller.isAdmin else { return }
         guard scope != .admin else { throw ChatError(.forbidden, "this takes an administrator's token") }
         guard caller.scopes.contains(scope) else {
-            let own = caller.scopes.names ?? []
+            let own = caller.scopes.names?.joined(separator: ", ") ?? ""
             throw ChatError(
                 .forbidden,
-                "this takes a token with the scope \(scope.rawValue): this one is good for \(own.joined(separator: ", "))",
+                "this takes a token with the scope \(scope.rawValue): this one is good for \(own.isEmpty ? "nothing" : own)",
                 parameter: "token")
         }
     }

@@ -26,7 +26,8 @@ struct KeyFile: Hashable, Sendable {
         let wanted = names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".pem") || $0.hasSuffix(".json")) }.sorted()
         guard !wanted.isEmpty else { throw fault(path, "has neither a *.pem nor a *.json") }
         var files: [KeyFile] = []
-        for name in wanted { files.append(try KeyFile(at: path + "/" + name)) }
+        let folder = path.hasSuffix("/") ? path : path + "/"
+        for name in wanted { files.append(try KeyFile(at: folder + name)) }
         return files
     }
 
