@@ -370,7 +370,7 @@ struct EncryptionTests {
             try await other.ready()
             world.goOffline("alice")
             try await other.conversation(group).send(.text("unsent"))
-            #expect(try await other.signOut(erasing: false).map(\.content.text) == ["unsent"])
+            #expect(try await other.signOut(erasing: false).unsent.map(\.content.text) == ["unsent"])
             await world.close()
         }
     }

@@ -66,8 +66,9 @@ package enum ServerOperation: String, CaseIterable, Sendable {
         case .readBlocks: Rule(.read, .user, requests: "blocks")
         case .block: Rule(.account, .user, requests: "block", "unblock")
         case .readPresence: Rule(.read, .user, requests: "presence")
-        case .readDevices: Rule(.read, .user)
-        case .changeDevices: Rule(.account, .user)
+        case .readDevices: Rule(.read, .user, requests: "pushDevices", "pushPreferences")
+        case .changeDevices:
+            Rule(.account, .user, requests: "putPushDevice", "dropPushDevice", "setPushPreferences")
 
         case .listConversations: Rule(.read, .user, requests: "sync", "heads")
         // What they don't see is left out, or answered with an error of its own.

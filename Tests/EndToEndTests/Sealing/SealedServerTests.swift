@@ -78,7 +78,8 @@ import Testing
             if number % 10 == 0 {
                 try check(
                     await media.bob.call(
-                        "POST", crew + "/messages/\(message)/reports", #"{"reason":"spam","text":"\#(word)"}"#), 200, 201
+                        "POST", crew + "/messages/\(message)/reports", #"{"reason":"spam","text":"\#(word)"}"#), 200,
+                    201
                 )
             }
         }
