@@ -77,7 +77,7 @@ extension TokenTrust {
             throw refusal("names an audience in aud, and this server has no name: set token-audience")
         }
         // One from the future would outlive a revocation.
-        guard (0...now + Self.leeway).contains(iat) else { throw refusal("has a time in iat that is still to come") }
+        guard (0...now + Self.leeway).contains(iat) else { throw refusal("has an iat that is not now or before") }
         guard claims.nbf ?? 0 <= now + Self.leeway else { throw refusal("is not good yet: nbf is still to come") }
         guard exp > iat, exp - iat <= TokenService.maximumLifetime else {
             throw refusal("must end within \(Int(TokenService.maximumLifetime / 86_400)) days: exp less iat")

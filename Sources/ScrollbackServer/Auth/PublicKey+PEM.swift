@@ -50,7 +50,7 @@ extension PublicKey {
             }
             try self.init(x: key.dropFirst().prefix(32), y: key.suffix(32))
         case .ed25519: try self.init(ed25519: key)
-        case nil:
+        case .p256, nil:
             throw KeyFault("has a key of another kind: it takes RSA (RS256), P-256 (ES256) or Ed25519 (EdDSA)")
         }
     }

@@ -37,7 +37,7 @@ extension Route {
         },
         Route(.patch, "/v1/uploads/{upload}", .upload) { scope, request, context throws(ChatError) in
             do throws(ChatError) {
-                return try await goOn(scope, request, try upload(context))
+                return try await goOn(scope, request, context)
             } catch {
                 Exchange.abandonBody(of: request)
                 throw error
@@ -133,11 +133,12 @@ extension Route {
     }
 
     private static func goOn(
-        _ scope: RequestScope, _ request: Request, _ id: UploadID
+        _ scope: RequestScope, _ request: Request, _ context: BasicRequestContext
     ) async throws(ChatError) -> Response {
         let engine = scope.engine
         let fields = UploadFields(request.headers)
         let caller = try await scope.uploader(request)
+        let id = try upload(context)
         guard let offset = fields.offset else {
             throw ChatError(.malformed, "Upload-Offset must say where the bytes go", parameter: "Upload-Offset")
         }

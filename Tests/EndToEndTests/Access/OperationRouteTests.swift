@@ -35,7 +35,7 @@ private struct Use: Sendable {
         "PUT /v1/users/{user}": Use("/v1/users/{ME}", #"{"name":"Me"}"#),
         "POST /v1/users/fetch": Use("/v1/users/fetch", #"{"users":["{ME}"]}"#),
         "PUT /v1/users/{user}/state": Use("/v1/users/{NEW}/state", #"{"state":"deactivated"}"#),
-        "DELETE /v1/users/{user}": Use("/v1/users/{NEW}?messages=keep"),
+        "DELETE /v1/users/{user}": Use("/v1/users/{OUT}?messages=keep"),
         "GET /v1/users/{user}/export": Use("/v1/users/{ME}/export"),
         "GET /v1/admin/users": Use("/v1/admin/users"),
         "GET /v1/admin/conversations": Use("/v1/admin/conversations"),

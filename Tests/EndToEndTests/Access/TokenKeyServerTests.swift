@@ -27,7 +27,7 @@ import Testing
                         key, algorithm, kid: kid, TokenIssuer.claims("from-\(key)"))
                 else { return }
                 let answer = try await API(server: server.url, token: token).call("GET", "/v1/me")
-                #expect(answer.status == 200 && answer.json.string("id") == "from-\(key)", "\(answer)")
+                #expect(answer.status == 200 && answer.json.string("user") == "from-\(key)", "\(answer)")
                 let socket = try await TestSocket.signedIn(server, "alice", token: token)
                 #expect(try await socket.request(#""type":"ping""#).string("type") == "result")
                 let client = try await ChatClient.open(
