@@ -43,16 +43,24 @@ extension SQLiteReader {
     func action(
         at seq: Seq, _ sender: UserID, type: String, value: String, in conversation: Int64
     ) throws -> ActionRow? {
-        // One's own of a type are few, and what is sealed is compared here.
+        func bind(_ parameters: inout Parameters) {
+            parameters.add(conversation)
+            parameters.add(seq)
+            parameters.add(sender.text)
+            parameters.add(type)
+        }
+        guard connection.cipher != nil else {
+            return try connection.first(
+                .actionByValue,
+                bind: {
+                    bind(&$0)
+                    $0.add(value)
+                }, row: { try $0.action(in: conversation) })
+        }
+        // What is sealed is compared once it is open: of one's own on a message there are few.
         var found: ActionRow?
         try connection.run(
-            .actionsOfSender,
-            bind: {
-                $0.add(conversation)
-                $0.add(seq)
-                $0.add(sender.text)
-                $0.add(type)
-            },
+            .actionsOfSender, bind: bind,
             row: { columns in
                 let row = try columns.action(in: conversation)
                 if row.value == value { found = row }

@@ -129,6 +129,7 @@ import Testing
         case ("position", _): return ["Position"]
         case ("problem", _): return ["Problem"]
         case ("profile", _): return ["Profile"]
+        case ("pushMessage", _): return ["PushMessage"]
         case ("submission", _): return ["Submission"]
         default:
             Issue.record("\(file) is of no schema: say here of which")

@@ -28,7 +28,8 @@ import Testing
         let plans = try store.plans()
         #expect(plans.count > 70)
         for (statement, steps) in plans {
-            for step in steps {
+            // SQLite's own table of numbers has a row for each table that counts, and no key.
+            for step in steps where step != "SCAN sqlite_sequence" {
                 #expect(!step.contains("SCAN"), "\(statement)\n\(steps)")
                 #expect(!step.contains("TEMP B-TREE"), "\(statement)\n\(steps)")
             }
@@ -84,7 +85,7 @@ import Testing
         try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('12')") }
         try queue.close()
         let error = #expect(throws: ChatError.self) { try SQLiteStore(directory: folder.url) }
-        #expect(error?.message.contains("has schema 12, and this version of the server knows schemas up to 8") == true)
+        #expect(error?.message.contains("has schema 12, and this version of the server knows schemas up to 9") == true)
     }
 
     @Test func `A file of schema 3 is brought up to date, and its mutes and blocks hold`() throws {

@@ -129,13 +129,16 @@ struct ToleranceTests {
         "client-putMember.role", "client-invite.expiresIn", "client-invitations-to.conversation",
         "client-presence-on.on", "result-invitations.invitations.expiresAt", "event-invitation.expiresAt",
         "event-presence-gone.lastSeen", "invitation.expiresAt", "head-read.peerReadSeq",
-        "client-ban.until", "client-ban.reason", "client-report-text.text", "server-error-banned.ref",
+        "client-putPushDevice.development", "client-putPushDevice.language", "client-putPushDevice.topic",
+        "pushMessage.epoch", "pushMessage.link", "pushMessage-recalled.epoch", "pushMessage-recalled.omitsData",
+        "pushMessage-recalled.recalled", "client-ban.until", "client-ban.reason", "client-report-text.text",
+        "server-error-banned.ref",
         "server-error-banned.until", "server-error-banned.reason", "result-bans.bans.until", "result-bans.bans.reason",
     ]
     /// Where another field is named than the one that is missing or wrong.
     private static let named: [String: Set<String>] = [
         "users": ["mentions"], "scanned": ["covered"], "lower": ["lower"], "seq": ["seq", "message"],
-        "everyone": ["mentions", "everyone"],
+        "everyone": ["mentions", "everyone"], "p256dh": ["keys.p256dh"], "auth": ["keys.auth"],
         // Without it an invitation is expected.
         "ended": ["user", "ended"],
         // A value that is named by its conversation.

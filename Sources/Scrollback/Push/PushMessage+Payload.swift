@@ -50,7 +50,8 @@ extension PushMessage {
             if let number = Int64(text) { return number }
         case let number as any BinaryInteger:
             if let number = Int64(exactly: number) { return number }
-        case let number as NSNumber: return number.int64Value
+        case let number as NSNumber:
+            if number.doubleValue == Double(number.int64Value) { return number.int64Value }
         default: break
         }
         throw .invalidParameter("badge", "must be a whole number")

@@ -6,7 +6,7 @@ enum Query: Int, CaseIterable {
     case spans, bits, voids, mentions
     case messageAt, messageByID, messageAtOrBelow, placeAtOrBelow, messagesNewestFirst, messagesOldestFirst
     case retired, changes, changeByOperation
-    case actions, actionsAt, actionsOfSender, actionByTime, lastAction
+    case actions, actionsAt, actionByValue, actionsOfSender, actionByTime, lastAction
     case user, conversations, serverSettings
     case insertConversation, updateConversation, putMember, putUser, insertMessage, putSpan, putBits, dropBits
     case putVoid, dropVoid, insertMention, dropMention, putMoved, updateMessage, insertRetired, dropRetired
@@ -107,6 +107,11 @@ enum Query: Int, CaseIterable {
             """
             SELECT \(Self.actionColumns) FROM action WHERE conversation = ? AND seq = ? AND timetoken > ?
             ORDER BY timetoken
+            """
+        case .actionByValue:
+            """
+            SELECT \(Self.actionColumns) FROM action
+            WHERE conversation = ? AND seq = ? AND sender = ? AND type = ? AND value = ?
             """
         case .actionsOfSender:
             """

@@ -76,9 +76,8 @@ package enum Backup {
     private static func empty(_ partial: URL) throws(ChatError) {
         let own =
             [
-                SQLiteStore.fileName, SQLiteStore.fileName + "-journal", BackupManifest.fileName,
-                FileErasureRegister.fileName,
-            ] + secrets
+                SQLiteStore.fileName, BackupManifest.fileName, FileErasureRegister.fileName,
+            ] + ["-journal", "-wal", "-shm"].map { SQLiteStore.fileName + $0 } + secrets
         for name in own { unlink(partial.appending(component: name).path) }
         try? FileManager.default.removeItem(at: MediaDirectory(in: partial).root)
         let left = (try? FileManager.default.contentsOfDirectory(atPath: partial.path)) ?? []

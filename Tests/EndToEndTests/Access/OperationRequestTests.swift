@@ -37,7 +37,9 @@ import Testing
         "removeMember": #""conversation":"{G}","user":"{OUT}""#, "invitations": #""conversation":"{G}""#,
         "invite": #""conversation":"{G}","user":"{NEW}""#, "endInvitation": #""conversation":"{G}","user":"{NEW}""#,
         "bans": #""conversation":"{G}""#, "ban": #""conversation":"{G}","user":"{OUT}""#,
-        "unban": #""conversation":"{G}","user":"{OUT}""#,
+        "unban": #""conversation":"{G}","user":"{OUT}""#, "pushDevices": "", "pushPreferences": "",
+        "putPushDevice": #""device":"phone","service":"fcm","token":"{FRESH}""#, "dropPushDevice": #""device":"phone""#,
+        "setPushPreferences": #""push":{"language":"de"}"#,
     ]
 
     /// What there is to be taken back is not there, which is found out after it was asked who may.
@@ -101,7 +103,9 @@ import Testing
         for scopes in [#"["raed"]"#, #"["read","media"]"#, "[]", #"[7]"#, #""read""#] {
             let answer = try await world.admin.call("POST", "/v1/tokens", #"{"user":"alice","scopes":\#(scopes)}"#)
             #expect([400, 422].contains(answer.status), "\(scopes): \(answer)")
-            if answer.status == 422, answer.json.string("parameter") == "scopes" {
+            #expect(answer.json.string("parameter") == "scopes", "\(answer)")
+            // What is no list of names is told so.
+            if scopes != "[7]", scopes.hasPrefix("[") {
                 #expect(answer.text.contains("read, write, manage, account, admin"), "\(answer)")
             }
         }

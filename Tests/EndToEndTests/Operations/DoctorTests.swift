@@ -49,7 +49,8 @@ import Testing
         #expect(Set(report.outcomes.values) == ["ok"], "\(report)")
         #expect(
             Set(report.outcomes.keys) == [
-                "file descriptors", "SQLite", "data directory", "secrets.json", "admin.key", "schema", "in use",
+                "file descriptors", "SQLite", "data directory", "secrets.json", "admin.key", "schema", "seals",
+                "in use",
                 "disk space", "log of commits", "server", "ready", "clock", "version", "admin key", "WebSocket",
             ])
         #expect(report.details["in use"]?.contains("somebody has") == true)

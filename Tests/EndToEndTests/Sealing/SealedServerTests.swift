@@ -156,7 +156,13 @@ import Testing
     func `A running server seals what was there, takes a new key, and takes the seals off again`() async throws {
         let folder = try RunningServer.makeFolder()
         let keys = folder.appending(component: "store-keys").path
-        var server = try await RunningServer.start(["--send-rate", "0"], folder: folder)
+        // All of them, to the end: who goes takes the folder along.
+        var servers: [RunningServer] = []
+        func start(_ arguments: [String] = []) async throws -> RunningServer {
+            servers.append(try await RunningServer.start(["--send-rate", "0"] + arguments, folder: folder))
+            return servers[servers.count - 1]
+        }
+        var server = try await start()
         var media = try await MediaServer(on: server)
         try await Self.fill(media, messages: 2_000, files: 20)
         let shown = try await Self.shown(media)
@@ -166,8 +172,7 @@ import Testing
             ([Self.key(1)], true), ([Self.key(2), Self.key(1)], true), (["plain", Self.key(2)], false),
         ] {
             try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: keys))
-            server = try await RunningServer.start(
-                ["--send-rate", "0", "--store-keys-command", command], folder: folder)
+            server = try await start(["--store-keys-command", command])
             media = try await MediaServer(on: server)
             // Killed in the middle now and then: it goes on where it was.
             server.kill()
@@ -183,7 +188,7 @@ import Testing
             #expect(doctor.output.contains(expected), "\(doctor.output)")
         }
         // No key is needed any more.
-        server = try await RunningServer.start(["--send-rate", "0"], folder: folder)
+        server = try await start()
         #expect(try await Self.shown(try await MediaServer(on: server)) == shown)
     }
 
