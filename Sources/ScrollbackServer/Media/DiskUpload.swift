@@ -33,30 +33,13 @@ final class DiskUpload: UploadFile {
         }
         state = Mutex(State(descriptor: descriptor, hasher: offset == 0 ? BlobHasher() : nil, isNew: offset == 0))
         guard lseek(descriptor, 0, SEEK_END) >= off_t(offset) else { throw Self.lost }
-        if isKept(file) { try separate(count: offset) }
-        // What lies behind was not synced: the row says how much is on disk, not the file.
         try state.withLock { (state) throws(ChatError) in
+            state.descriptor = try directory.separate(file, state.descriptor, count: offset)
+            // What lies behind was not synced: the row says how much is on disk, not the file.
             guard ftruncate(state.descriptor, off_t(offset)) == 0,
                 lseek(state.descriptor, off_t(offset), SEEK_SET) == offset
             else { throw DurableFile.failure("\(file.path) can't be written") }
         }
-    }
-
-    /// Goes on in a file of its own with the first bytes, which are on disk there before they lose the name they had: the
-    /// blob's stay what they are.
-    private func separate(count: Int64) throws(ChatError) {
-        let new = directory.newFile()
-        let copy = Foundation.open(new.path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0o600)
-        guard copy >= 0 else { throw DurableFile.failure("\(new.path) can't be made") }
-        try state.withLock { (state) throws(ChatError) in
-            let kept = state.descriptor
-            defer { Foundation.close(kept) }
-            state.descriptor = copy
-            try DurableFile.copy(count, from: kept, to: copy, new)
-        }
-        try syncBytes()
-        try DurableFile.rename(new, to: file)
-        try DurableFile.sync(directory.uploads)
     }
 
     deinit { state.withLock { if $0.descriptor >= 0 { Foundation.close($0.descriptor) } } }

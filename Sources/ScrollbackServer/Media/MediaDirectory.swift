@@ -50,6 +50,30 @@ package struct MediaDirectory: Sendable {
         }
     }
 
+    /// Makes an upload's file its own: one that has a second name was kept as a blob by a server that ended just before it said so.
+    ///
+    /// The first bytes are on disk in a copy before they lose the name they had: the blob's stay what they are.
+    ///
+    /// - Returns: what is open from now on; it was left open where it is an error.
+    func separate(_ file: URL, _ kept: Int32, count: Int64) throws(ChatError) -> Int32 {
+        let facts = try? FileManager.default.attributesOfItem(atPath: file.path)
+        guard facts?[.referenceCount] as? Int ?? 1 > 1 else { return kept }
+        let new = newFile()
+        let copy = open(new.path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0o600)
+        guard copy >= 0 else { throw DurableFile.failure("\(new.path) can't be made") }
+        do throws(ChatError) {
+            try DurableFile.copy(count, from: kept, to: copy, new)
+            guard fdatasync(copy) == 0 else { throw DurableFile.failure("\(new.path) can't be written") }
+            try DurableFile.rename(new, to: file)
+            try DurableFile.sync(uploads)
+        } catch {
+            close(copy)
+            throw error
+        }
+        close(kept)
+        return copy
+    }
+
     /// The folder that a blob lies in with those whose hash begins with the same two digits.
     func folder(of blob: BlobID) -> URL { blobs.appending(component: String(blob.description.prefix(2))) }
 

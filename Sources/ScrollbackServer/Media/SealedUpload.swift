@@ -72,8 +72,8 @@ final class SealedUpload: UploadFile {
         let end = SealedFile.place(of: chunks)
         guard lseek(descriptor, 0, SEEK_END) >= off_t(end) else { throw DiskUpload.lost }
         let tail = try self.tail(chunks, count: Int(offset % Int64(SealedFile.chunkCount)), descriptor)
-        if isKept(file) { try separate(count: end) }
         try state.withLock { (state) throws(ChatError) in
+            state.descriptor = try directory.separate(file, state.descriptor, count: end)
             state.chunks = chunks
             state.tail = tail
             // What lies behind was not synced: the row says how much is on disk, not the file.
@@ -98,22 +98,6 @@ final class SealedUpload: UploadFile {
         let bytes = try opened.get()
         guard bytes.count >= count else { throw DiskUpload.lost }
         return Array(bytes.prefix(count))
-    }
-
-    /// Goes on in a file of its own with the first bytes: the blob's, whose name it has too, stay what they are.
-    private func separate(count: Int64) throws(ChatError) {
-        let new = directory.newFile()
-        let copy = Foundation.open(new.path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0o600)
-        guard copy >= 0 else { throw DurableFile.failure("\(new.path) can't be made") }
-        try state.withLock { (state) throws(ChatError) in
-            let kept = state.descriptor
-            defer { Foundation.close(kept) }
-            state.descriptor = copy
-            try DurableFile.copy(count, from: kept, to: copy, new)
-        }
-        try syncBytes()
-        try DurableFile.rename(new, to: file)
-        try DurableFile.sync(directory.uploads)
     }
 
     private func writeHeader(name: String, size: Int64) throws(ChatError) {
@@ -231,10 +215,4 @@ final class SealedUpload: UploadFile {
             state.descriptor = -1
         }
     }
-}
-
-/// Whether a file has a second name: a server that ended just before it said so has kept it as a blob.
-func isKept(_ file: URL) -> Bool {
-    let facts = try? FileManager.default.attributesOfItem(atPath: file.path)
-    return (facts?[.referenceCount] as? Int ?? 1) > 1
 }
