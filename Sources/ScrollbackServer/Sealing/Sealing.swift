@@ -14,6 +14,8 @@ struct Sealing: Service {
     let threads: NIOThreadPool
     let logger: Logger
 
+    /// How often it is said how far it is.
+    private static let telling: Duration = .seconds(10)
     /// How long until it is looked again for uploads to end, or until it is tried again.
     private static let pause: Duration = .seconds(60)
 
@@ -42,12 +44,13 @@ struct Sealing: Service {
         guard let progress = try store.sealingProgress(), !progress.isDone else { return true }
         let key = progress.key.map { "\($0)" } ?? "none"
         logger.notice("sealing the store", metadata: ["key": "\(key)", "done": "\(percent(progress.fraction))"])
-        var told = progress.fraction
+        let clock = ContinuousClock()
+        var told = clock.now
         while try await step() {
             try Task.checkCancellation()
+            guard clock.now - told > Self.telling else { continue }
+            told = clock.now
             let fraction = try store.sealingProgress()?.fraction ?? 1
-            guard fraction >= told + 0.1 else { continue }
-            told = fraction
             logger.notice("sealing the store", metadata: ["key": "\(key)", "done": "\(percent(fraction))"])
         }
         // One that ends while the files are gone through would be kept as it was begun.
@@ -68,8 +71,9 @@ struct Sealing: Service {
                 throw ChatError(wrapping: error)
             }
         }
+        // They may leave the file of keys.
         let older = progress.olderKeys.map { "\($0)" }.joined(separator: ", ")
-        logger.notice("the store is sealed", metadata: ["key": "\(key)", "not needed any more": "\(older)"])
+        logger.notice("the store is sealed", metadata: ["key": "\(key)", "retired": "\(older)"])
         return true
     }
 
