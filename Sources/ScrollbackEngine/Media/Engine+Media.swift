@@ -45,6 +45,8 @@ extension Engine {
         guard bytes.count <= limit else {
             throw ChatError(.mediaTooLarge, "a thumbnail may have at most \(limit) bytes", limit: limit)
         }
+        // Before anything else is said, or written: whether it is theirs.
+        try checkOwner(of: id, caller)
         let facts = try MediaFacts(of: Data(bytes), for: .image)
         guard let pixels = facts.pixels,
             ["image/jpeg", "image/png", "image/webp", "image/gif"].contains(facts.mediaType)
@@ -52,8 +54,6 @@ extension Engine {
             throw ChatError(.invalidMedia, "a thumbnail must be a JPEG, PNG, WebP or GIF picture")
         }
         let blob = BlobID(of: bytes)
-        // Before anything is written: whether it is theirs.
-        try checkOwner(of: id, caller)
         let thumbnail = MediaRow.Thumbnail(
             blob: blob, size: Int64(bytes.count), mediaType: facts.mediaType, pixels: pixels)
         let old = try await pinning(blob) { () throws(ChatError) in
