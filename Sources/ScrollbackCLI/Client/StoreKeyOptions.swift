@@ -16,7 +16,7 @@ struct StoreKeyOptions: ParsableArguments {
     var storeKeysCommand: String?
 
     /// - Parameter setting: what the configuration says besides.
-    func keys(setting: (String) -> String? = { _ in nil }) throws(ChatError) -> StoreKeys? {
+    func keys(setting: (String) -> String?) throws(ChatError) -> StoreKeys? {
         // What is typed takes the place of what is set elsewhere, whichever of the two it is.
         if storeKeys != nil || storeKeysCommand != nil {
             return try StoreKeys.load(file: storeKeys, command: storeKeysCommand)
@@ -27,6 +27,6 @@ struct StoreKeyOptions: ParsableArguments {
     func keysFromEnvironment() throws(ChatError) -> StoreKeys? {
         let environment = ProcessInfo.processInfo.environment
         let names = ["store.keys": "SCROLLBACK_STORE_KEYS", "store.keysCommand": "SCROLLBACK_STORE_KEYS_COMMAND"]
-        return try keys { names[$0].flatMap { environment[$0] } }
+        return try keys(setting: { names[$0].flatMap { environment[$0] } })
     }
 }

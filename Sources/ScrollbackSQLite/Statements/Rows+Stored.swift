@@ -1,0 +1,43 @@
+import ScrollbackModel
+import ScrollbackWire
+
+// What a column holds as JSON.
+
+extension Mentions {
+    var stored: String {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.text
+    }
+
+    /// Reads what was stored as it is: the rules for what comes from outside may be stricter than they were.
+    init(stored text: String) throws {
+        var reader = JSONReader(text)
+        var everyone = false
+        var users: [UserID] = []
+        var pushText: String?
+        try reader.object { (name, value) throws(ChatError) in
+            switch name {
+            case "everyone": everyone = try value.bool()
+            case "users":
+                try value.array { (user) throws(ChatError) in users.append(UserID(known: try user.string())) }
+            case "pushText": pushText = try value.string()
+            default: try value.skip()
+            }
+        }
+        self.init(everyone: everyone, users: users, pushText: pushText)
+    }
+}
+
+extension [ActionSummary] {
+    var stored: String {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.text
+    }
+
+    init(stored text: String) throws {
+        var reader = JSONReader(text)
+        try self.init(from: &reader)
+    }
+}
