@@ -19,12 +19,6 @@ package struct StoreKey: Sendable {
             self.bits = bits
         }
 
-        /// As it is in messages, in answers and in the store.
-        package init?(_ text: String) {
-            guard text.utf8.count == 8, let bits = UInt32(text, radix: 16) else { return nil }
-            self.bits = bits
-        }
-
         /// Eight hexadecimal digits.
         package var description: String {
             let digits = String(bits, radix: 16)
@@ -62,11 +56,6 @@ package struct StoreKeys: Sendable {
     package let keys: [StoreKey]
     /// Seals what is written from now on; without it that is kept as it is.
     package let newest: StoreKey?
-
-    package init(_ key: StoreKey) {
-        keys = [key]
-        newest = key
-    }
 
     /// - Throws: `invalid-parameter` naming the line that can't be read, never what is in it.
     package init(text: String) throws(ChatError) {
