@@ -87,6 +87,7 @@ let package = Package(
                 "ScrollbackModel", "ScrollbackPictures", "ScrollbackWire", "ScrollbackWords",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: strict
         ),
@@ -173,12 +174,16 @@ let package = Package(
             name: "scrollback-bench",
             dependencies: [
                 "Scrollback", "ScrollbackEngine", "ScrollbackModel", "ScrollbackSearch", "ScrollbackServer",
-                "ScrollbackSQLite", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords",
+                "ScrollbackSQLite", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords", "StoreFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             path: "Benchmarks/Sources",
             swiftSettings: strict
@@ -257,7 +262,8 @@ let package = Package(
             name: "ScrollbackTests",
             dependencies: [
                 "ContractRows", "PictureFixtures", "Scrollback", "ScrollbackModel", "ScrollbackPictures",
-                "ScrollbackSearch", "ScrollbackSync", "ScrollbackWords",
+                "ScrollbackSearch", "ScrollbackSync", "ScrollbackWire", "ScrollbackWords", "StoreFiles",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(

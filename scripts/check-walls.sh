@@ -2,7 +2,7 @@
 # Which target may import which (Documentation/architecture.md, "Rooms"). Anything not listed here is through a wall.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-system='Foundation|FoundationNetworking|Dispatch|Synchronization|Network|UIKit|Glibc|Darwin'
+system='Foundation|FoundationNetworking|Dispatch|Synchronization|Network|Security|UIKit|Glibc|Darwin'
 declare -A allowed=(
     [ScrollbackModel]=""
     [ScrollbackPictures]=""
@@ -15,7 +15,7 @@ declare -A allowed=(
     [ScrollbackPictureScaling]="ScrollbackPictures|CGD|ImageIO|CoreGraphics|UniformTypeIdentifiers"
     [Scrollback]="ScrollbackModel|ScrollbackPictures|ScrollbackPictureScaling|AsyncHTTPClient|AVFoundation|Crypto|ImageIO|UniformTypeIdentifiers|ScrollbackSearch|ScrollbackWords|ScrollbackSync|ScrollbackWire|StoreFiles|GRDB|Logging|NIOCore|NIOPosix|NIOHTTP1|NIOWebSocket|NIOSSL"
     [ScrollbackUI]="Scrollback|Observation"
-    [ScrollbackEngine]="ScrollbackModel|ScrollbackPictures|ScrollbackWire|ScrollbackWords|Crypto|DequeModule"
+    [ScrollbackEngine]="ScrollbackModel|ScrollbackPictures|ScrollbackWire|ScrollbackWords|Crypto|DequeModule|HeapModule"
     [ScrollbackSQLite]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|ScrollbackSearch|ScrollbackWords|StoreFiles|GRDB|GRDBSQLite"
     [ScrollbackPush]="ScrollbackModel|ScrollbackWire|ScrollbackEngine|AsyncHTTPClient|Crypto|JWTKit|NIOCore|NIOHTTP1|NIOHTTP2|NIOPosix|NIOSSL"
     [ScrollbackServer]="ScrollbackModel|ScrollbackPush|ScrollbackWire|ScrollbackEngine|ScrollbackSQLite|StoreFiles|AsyncHTTPClient|Configuration|Crypto|DequeModule|HTTPTypes|Hummingbird|HummingbirdCore|JWTKit|Logging|NIOCore|NIOExtras|NIOPosix|NIOHTTP1|NIOHTTPTypes|NIOHTTPTypesHTTP1|NIOWebSocket|NIOSSL|ServiceLifecycle|UnixSignals"

@@ -10,7 +10,8 @@ struct Bench: AsyncParsableCommand {
         subcommands: [
             EngineAppend.self, Send.self, EnginePage.self, HTTPPage.self, FanOut.self, Idle.self, CatchUp.self,
             ClientPage.self, ClientIngest.self, Search.self, SearchHTTP.self, HistoryCost.self, Retention.self,
-            MediaFiles.self, MediaSends.self, RecentsList.self, Community.self, Storm.self,
+            MediaFiles.self, MediaSends.self, RecentsList.self, Community.self, Storm.self, Sealing.self,
+            PushCost.self,
         ])
 }
 
@@ -21,6 +22,9 @@ struct Sample {
     mutating func add(_ seconds: Double) { values.append(seconds) }
     mutating func add(_ other: Sample) { values += other.values }
     var count: Int { values.count }
+
+    /// In milliseconds.
+    var mean: Double { values.isEmpty ? 0 : values.reduce(0, +) / Double(values.count) * 1000 }
 
     /// The value below which a fraction of the sample lies, in milliseconds.
     func percentile(_ fraction: Double) -> Double {

@@ -36,7 +36,8 @@ struct Community: AsyncParsableCommand {
         defer { server.stop() }
         let tokens = try await Tokens(server.directory)
         let admin = try await tokens.admin()
-        try await prepare(Preparation(server: server, admin: admin), members: members)
+        try await Preparation(server: server, admin: admin)
+            .make(.community("city"), members: members, channels: channels)
         if messages > 0 { try fill(server, messages) }
         try await server.untilQuiet()
         let meter = Meter(server, admin: admin)
@@ -47,13 +48,13 @@ struct Community: AsyncParsableCommand {
         let sender = online[0]
         let rows = RowCount(server.directory)
         for mentions in [nil, Mentions.everyone()] {
-            _ = try await send(20, mentions, by: sender)
+            _ = await send(20, mentions, by: sender)
             try await Task.sleep(for: .seconds(1))
             let before = (
                 rows: rows.counts(), bytes: try await meter.outboundBytes(), disk: server.writtenBytes,
                 cpu: server.cpuSeconds, frames: delivered.count
             )
-            let sample = try await send(sends, mentions, by: sender)
+            let sample = await send(sends, mentions, by: sender)
             // What is told of a channel that moved is told a few times a second.
             try await Task.sleep(for: .seconds(1))
             let cost = String(
@@ -70,21 +71,6 @@ struct Community: AsyncParsableCommand {
     }
 
     // MARK: What there is
-
-    private func prepare(_ preparation: Preparation, members: Int) async throws {
-        let first = (0..<min(members, 1000)).map { "\"\(user($0))\"" }.joined(separator: ",")
-        try await preparation.call("PUT", "/v1/conversations/community:city", "{\"members\":[\(first)]}")
-        try await preparation.calls(
-            (0..<channels).map { number in
-                ("PUT", "/v1/conversations/community:city%2Fchannel\(number)", "{}")
-            })
-        if members > 1000 {
-            try await preparation.calls(
-                (1000..<members).map { number in
-                    ("PUT", "/v1/conversations/community:city/members/\(user(number))", "{}")
-                })
-        }
-    }
 
     private func fill(_ server: ServerProcess, _ messages: Int) throws {
         var text = ""
@@ -121,18 +107,8 @@ struct Community: AsyncParsableCommand {
         return clients
     }
 
-    private func send(_ count: Int, _ mentions: Mentions?, by client: LoadClient) async throws -> Sample {
-        var sample = Sample()
-        var generator = SystemRandomNumberGenerator()
-        for _ in 0..<count {
-            let submission = Submission(
-                id: MessageID(at: Date(), using: &generator), content: .text(String(repeating: "x", count: 289)),
-                attributes: .init(mentions: mentions))
-            let start = now()
-            _ = await client.request(.send(Self.channel, submission))
-            sample.add(now() - start)
-        }
-        return sample
+    private func send(_ count: Int, _ mentions: Mentions?, by client: LoadClient) async -> Sample {
+        await client.sendTexts(to: Self.channel, mentions: mentions) { $0 < count }
     }
 
     // MARK: Opening the app

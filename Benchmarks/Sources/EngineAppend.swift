@@ -14,12 +14,12 @@ struct EngineAppend: AsyncParsableCommand {
     func run() async throws {
         for conversations in [50, 1000] {
             let raw = try measureRaw(conversations)
-            let ours = try await measureEngine(conversations)
+            let ours = try await Self.measure(conversations, for: duration)
             report(
                 "append, \(conversations) conversations",
                 String(
-                    format: "%.0f/s  %@   raw SQLite %.0f/s   ratio %.2f (budget 0.50)", ours.0, ours.1.summary, raw,
-                    ours.0 / raw))
+                    format: "%.0f/s  %@   raw SQLite %.0f/s   ratio %.2f (budget 0.50)", ours.median,
+                    ours.durations.summary, raw, ours.median / raw))
         }
     }
 
@@ -31,10 +31,13 @@ struct EngineAppend: AsyncParsableCommand {
         return database.insert(for: duration, batch: 128, conversations: conversations)
     }
 
-    private func measureEngine(_ conversations: Int) async throws -> (Double, Sample) {
+    /// Appends to some conversations of a new store.
+    static func measure(
+        _ conversations: Int, for duration: Double, _ options: SQLiteStore.Options = .init()
+    ) async throws -> Figures {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
-        let store = try SQLiteStore(directory: folder.url)
+        let store = try SQLiteStore(directory: folder.url, options: options)
         let engine = try Engine(store: store)
         for number in 0..<conversations {
             await withCheckedContinuation { continuation in
@@ -48,7 +51,7 @@ struct EngineAppend: AsyncParsableCommand {
         let sample = await load.finished()
         engine.log.close()
         try store.close()
-        return (Double(sample.count) / duration, sample)
+        return Figures(rates: [Double(sample.count) / duration], durations: sample)
     }
 }
 

@@ -140,7 +140,7 @@ struct Retention: AsyncParsableCommand {
         try fill(store, messages: messages, group: "old", sender: "alice")
         let size = try store.sizes().database
         try store.close()
-        let server = try ServerProcess(["--data", folder.url.path])
+        let server = try ServerProcess(on: folder.url)
         defer {
             server.stop()
             folder.remove()
@@ -174,24 +174,8 @@ struct Retention: AsyncParsableCommand {
     }
 
     private static func load(_ clients: [LoadClient], while goesOn: @escaping @Sendable () -> Bool) async -> Sample {
-        await withTaskGroup(of: Sample.self) { group in
-            for (number, client) in clients.enumerated() {
-                group.addTask {
-                    var sample = Sample()
-                    var generator = SystemRandomNumberGenerator()
-                    let content = MessageContent.text(String(repeating: "x", count: 289))
-                    while goesOn() {
-                        let sent = now()
-                        let submission = Submission(id: MessageID(at: Date(), using: &generator), content: content)
-                        _ = await client.request(.send(.direct(user(number + 1000)), submission))
-                        sample.add(now() - sent)
-                    }
-                    return sample
-                }
-            }
-            var all = Sample()
-            for await sample in group { all.add(sample) }
-            return all
+        await together(clients.count) { number in
+            await clients[number].sendTexts(to: .direct(user(number + 1000))) { _ in goesOn() }
         }
     }
 }

@@ -32,22 +32,35 @@ enum FileWork: CaseIterable {
     }
 }
 
-/// What one server did of one kind of work, a rate a round.
-private struct FileFigures {
-    /// MiB or files a second.
-    var rates: [Double] = []
-    var durations = Sample()
-    var cpuSeconds = 0.0
-    var bytes = 0.0
-
-    var best: Double { rates.max() ?? 0 }
-    var median: Double { rates.sorted()[rates.count / 2] }
-
-    func summary(_ work: FileWork) -> String {
-        let perGiB = cpuSeconds / max(1, bytes) * Double(1 << 30)
-        return String(
+extension Figures {
+    /// What one server did of one kind of work: MiB or files a second, and bytes.
+    fileprivate func summary(_ work: FileWork) -> String {
+        String(
             format: "median %.0f %@, best %.0f  p50 %.2f ms  p99 %.2f  server CPU %.2f s per GiB", median,
-            work.isLarge ? "MiB/s" : "a second", best, durations.percentile(0.5), durations.percentile(0.99), perGiB)
+            work.isLarge ? "MiB/s" : "a second", best, durations.percentile(0.5), durations.percentile(0.99),
+            cpuSecondsEach * Double(1 << 30))
+    }
+}
+
+/// Files that a user sends to somebody.
+struct FileSender: Sendable {
+    let address: URL
+    let authorization: String
+
+    /// - Parameter token: of the user with the number 0.
+    init(_ address: URL, token: String) {
+        self.address = address
+        authorization = "Authorization: Bearer \(token)"
+    }
+
+    func path(_ name: String) -> String { "/v1/media?conversation=direct:\(user(1))&name=\(name)" }
+
+    /// Uploads a file, and says where it is.
+    func upload(_ size: Int) throws -> String {
+        let answer = try PlainHTTP(address).ask("POST", path("served"), [authorization], size: size)
+        let members = try JSONSerialization.jsonObject(with: Data(answer.text.utf8)) as? [String: Any]
+        guard let id = members?["media"] as? String else { throw BenchError("no id in \(answer.text)") }
+        return "/v1/media/\(id)"
     }
 }
 
@@ -71,14 +84,14 @@ struct MediaFiles: AsyncParsableCommand {
         var servers = [try await scrollback(server)]
         if let nginx { servers += try peers(nginx) }
 
-        var figures: [FileWork: [String: FileFigures]] = [:]
+        var figures: [FileWork: [String: Figures]] = [:]
         for round in 1...rounds {
             for work in FileWork.allCases {
                 // Who comes first finds the caches as the other left them.
                 for place in servers.indices {
                     let server = servers[(place + round) % servers.count]
                     guard work.isUp || !server.onlyReceives else { continue }
-                    var found = figures[work]?[server.name] ?? FileFigures()
+                    var found = figures[work]?[server.name] ?? Figures()
                     try await measure(work, server, round, &found)
                     figures[work, default: [:]][server.name] = found
                 }
@@ -103,20 +116,12 @@ struct MediaFiles: AsyncParsableCommand {
     }
 
     private func scrollback(_ server: ServerProcess) async throws -> FileServer {
-        let token = try await Tokens(server.directory).token(user(0))
-        let authorization = "Authorization: Bearer \(token)"
-        @Sendable func path(_ name: String) -> String { "/v1/media?conversation=direct:\(user(1))&name=\(name)" }
-        func put(_ size: Int) throws -> String {
-            let answer = try PlainHTTP(server.address).ask("POST", path("served"), [authorization], size: size)
-            let members = try JSONSerialization.jsonObject(with: Data(answer.text.utf8)) as? [String: Any]
-            guard let id = members?["media"] as? String else { throw BenchError("no id in \(answer.text)") }
-            return "/v1/media/\(id)"
-        }
+        let files = FileSender(server.address, token: try await Tokens(server.directory).token(user(0)))
         let process = server.processIdentifier
         return FileServer(
-            name: "scrollback", address: server.address, headers: [authorization], large: try put(FileWork.largeBytes),
-            small: try put(FileWork.smallBytes), cpuSeconds: { ServerProcess.cpuSeconds(of: process) },
-            upload: { ("POST", path($0)) })
+            name: "scrollback", address: server.address, headers: [files.authorization],
+            large: try files.upload(FileWork.largeBytes), small: try files.upload(FileWork.smallBytes),
+            cpuSeconds: { ServerProcess.cpuSeconds(of: process) }, upload: { ("POST", files.path($0)) })
     }
 
     private func peers(_ nginx: Nginx) throws -> [FileServer] {
@@ -145,7 +150,7 @@ struct MediaFiles: AsyncParsableCommand {
     }
 
     private func measure(
-        _ work: FileWork, _ server: FileServer, _ round: Int, _ figures: inout FileFigures
+        _ work: FileWork, _ server: FileServer, _ round: Int, _ figures: inout Figures
     ) async throws {
         // Nobody pays for what another one left to be written.
         Foundation.sync()
@@ -183,6 +188,6 @@ struct MediaFiles: AsyncParsableCommand {
         let bytes = Double(count) * Double(work.size)
         figures.rates.append(work.isLarge ? bytes / Double(1 << 20) / elapsed : Double(count) / elapsed)
         figures.cpuSeconds += used
-        figures.bytes += bytes
+        figures.amount += bytes
     }
 }

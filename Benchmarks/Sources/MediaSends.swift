@@ -14,13 +14,10 @@ struct MediaSends: AsyncParsableCommand {
     @Option(help: "MiB a second of all paced uploads together: as much as a gigabit brings unless told.")
     var pace = 119.0
 
-    private struct Figures {
-        var rates: [Double] = []
-        var durations = Sample()
+    private struct Turn {
+        var sends = Figures()
         var uploaded = 0.0
         var seconds = 0.0
-        var best: Double { rates.max() ?? 0 }
-        var median: Double { rates.sorted()[rates.count / 2] }
     }
 
     func run() async throws {
@@ -36,7 +33,7 @@ struct MediaSends: AsyncParsableCommand {
             ("sends alone", 0), ("beside \(uploads) uploads, \(Int(pace)) MiB/s", pace),
             ("beside \(uploads) uploads, unpaced", nil),
         ]
-        var figures = speeds.map { _ in Figures() }
+        var turns = speeds.map { _ in Turn() }
         _ = await load.run(2)
         for _ in 1...rounds {
             for (place, speed) in speeds.enumerated() {
@@ -46,21 +43,20 @@ struct MediaSends: AsyncParsableCommand {
                 if speed.pace != 0 { try await Task.sleep(for: .milliseconds(500)) }
                 let before = uploading.bytes
                 let (sample, elapsed) = await load.run(duration)
-                figures[place].uploaded += Double(uploading.bytes - before)
-                figures[place].seconds += elapsed
+                turns[place].uploaded += Double(uploading.bytes - before)
+                turns[place].seconds += elapsed
                 uploading.stop()
                 try await ended
-                figures[place].rates.append(Double(sample.count) / elapsed)
-                figures[place].durations.add(sample)
+                turns[place].sends.add(Figures(rates: [Double(sample.count) / elapsed], durations: sample))
             }
         }
-        for (speed, found) in zip(speeds, figures) {
+        for (speed, turn) in zip(speeds, turns) {
             report(
                 speed.name,
                 String(
-                    format: "median %.0f/s (%.0f %%), best %.0f/s  %@  uploads %.0f MiB/s", found.median,
-                    found.median / figures[0].median * 100, found.best, found.durations.summary,
-                    found.uploaded / found.seconds / Double(1 << 20)))
+                    format: "median %.0f/s (%.0f %%), best %.0f/s  %@  uploads %.0f MiB/s", turn.sends.median,
+                    turn.sends.median / turns[0].sends.median * 100, turn.sends.best, turn.sends.durations.summary,
+                    turn.uploaded / turn.seconds / Double(1 << 20)))
         }
     }
 }

@@ -44,16 +44,7 @@ struct EnginePage: AsyncParsableCommand {
         try fill(store, messages: messages, group: "deep", sender: "alice")
         try store.checkpoint()
         let engine = try Engine(store: store)
-        let caller = Caller(user: "alice")
-        var random = SplitMix64(seed: 3)
-        var ours = Sample()
-        for query in 0..<(queries + 200) {
-            let place = Seq.random(in: 51...Int64(messages), using: &random)
-            let start = now()
-            let page = try engine.history(of: .group("deep"), HistoryQuery(.before(.seq(place)), limit: 50), by: caller)
-            precondition(page.messages.count == 50)
-            if query >= 200 { ours.add(now() - start) }
-        }
+        let ours = try Self.pages(engine, messages, queries)
         let raw = RawSQLite(folder.url.appending(path: SQLiteStore.fileName).path)
         var places = SplitMix64(seed: 3)
         let sql = """
@@ -74,13 +65,29 @@ struct EnginePage: AsyncParsableCommand {
         // What tails kept in memory could save at most.
         let memory = MemoryStore(generation: 1)
         try fill(memory, messages: 1000, group: "deep", sender: "alice")
-        let newest = try Self.newest(engine, caller, queries)
-        let inMemory = try Self.newest(try Engine(store: memory), caller, queries)
+        let newest = try Self.newest(engine, queries)
+        let inMemory = try Self.newest(try Engine(store: memory), queries)
         report("newest page of 50, engine", "\(newest.summary)   the same from memory \(inMemory.summary)")
         try store.close()
     }
 
-    private static func newest(_ engine: Engine, _ caller: Caller, _ queries: Int) throws -> Sample {
+    /// Pages before random places of the group that ``fill(_:messages:group:sender:)`` made.
+    static func pages(_ engine: Engine, _ messages: Int, _ queries: Int) throws -> Sample {
+        let caller = Caller(user: "alice")
+        var random = SplitMix64(seed: 3)
+        var sample = Sample()
+        for query in 0..<(queries + 200) {
+            let place = Seq.random(in: 51...Int64(messages), using: &random)
+            let start = now()
+            let page = try engine.history(of: .group("deep"), HistoryQuery(.before(.seq(place)), limit: 50), by: caller)
+            precondition(page.messages.count == 50)
+            if query >= 200 { sample.add(now() - start) }
+        }
+        return sample
+    }
+
+    private static func newest(_ engine: Engine, _ queries: Int) throws -> Sample {
+        let caller = Caller(user: "alice")
         var sample = Sample()
         for _ in 0..<queries {
             let start = now()
@@ -104,34 +111,35 @@ struct HTTPPage: AsyncParsableCommand {
         let store = try SQLiteStore(directory: folder.url)
         try fill(store, messages: messages, group: "deep", sender: "alice")
         try store.close()
-        let server = try ServerProcess(["--data", folder.url.path])
+        let server = try ServerProcess(on: folder.url)
         defer {
             server.stop()
             folder.remove()
         }
         let token = try await Tokens(folder.url).token("alice")
-        let address = server.address
         for readers in [1, 8] {
-            let end = now() + duration
-            let start = now()
-            let cpu = server.cpuSeconds
-            let sample = await withTaskGroup(of: Sample.self) { group in
-                for reader in 0..<readers {
-                    group.addTask { [messages] in
-                        await Self.read(address, token, messages, seed: UInt64(reader), until: end)
-                    }
-                }
-                var all = Sample()
-                for await sample in group { all.add(sample) }
-                return all
-            }
+            let pages = await Self.read(server, token, messages, readers: readers, for: duration)
             report(
                 "page of 50, HTTP, \(readers) reader\(readers == 1 ? "" : "s")",
                 String(
                     format: "%.0f/s  %@  (budget p50 1 ms, p99 3 ms; 8 readers 2,000/s)  server CPU %.2f ms each",
-                    Double(sample.count) / (now() - start), sample.summary,
-                    (server.cpuSeconds - cpu) / Double(sample.count) * 1000))
+                    pages.median, pages.durations.summary, pages.cpuSecondsEach * 1000))
         }
+    }
+
+    /// Reads pages before random places of the group that ``fill(_:messages:group:sender:)`` made.
+    static func read(
+        _ server: ServerProcess, _ token: String, _ messages: Int, readers: Int, for duration: Double
+    ) async -> Figures {
+        let address = server.address
+        let cpu = server.cpuSeconds
+        let start = now()
+        let sample = await together(readers) { reader in
+            await read(address, token, messages, seed: UInt64(reader), until: start + duration)
+        }
+        let count = Double(sample.count)
+        return Figures(
+            rates: [count / (now() - start)], durations: sample, cpuSeconds: server.cpuSeconds - cpu, amount: count)
     }
 
     private static func read(

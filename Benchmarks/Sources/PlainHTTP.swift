@@ -121,14 +121,17 @@ func onThreads<Answer: Sendable>(
 ) async throws -> [Answer] {
     try await withThrowingTaskGroup(of: Answer.self) { group in
         for number in 0..<count {
-            group.addTask {
-                try await withCheckedThrowingContinuation { continuation in
-                    Thread.detachNewThread { continuation.resume(with: Result { try body(number) }) }
-                }
-            }
+            group.addTask { try await blocking { try body(number) } }
         }
         var answers: [Answer] = []
         for try await answer in group { answers.append(answer) }
         return answers
+    }
+}
+
+/// Runs a body on a thread of its own, which it may block.
+func blocking<Answer: Sendable>(_ body: @escaping @Sendable () throws -> Answer) async throws -> Answer {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
 }

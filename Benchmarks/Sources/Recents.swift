@@ -258,7 +258,8 @@ struct Meter {
     /// Bytes of frames that went to sockets so far.
     func outboundBytes() async throws -> Int { try await value("scrollback_outbound_bytes_total") }
 
-    private func value(_ name: String) async throws -> Int {
+    /// One number of `/metrics`.
+    func value(_ name: String) async throws -> Int {
         let text = try await Preparation(server: server, admin: admin).get("/metrics")
         let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
         guard let number = line.flatMap({ Double($0.dropFirst(name.count + 1)) }) else {

@@ -17,8 +17,56 @@ final class Deliveries: Sendable {
     var count: Int { value.load(ordering: .relaxed) }
 }
 
+/// Does the same several times at once.
+func together(_ count: Int, _ body: @escaping @Sendable (Int) async -> Sample) async -> Sample {
+    await withTaskGroup(of: Sample.self) { group in
+        for number in 0..<count {
+            group.addTask { await body(number) }
+        }
+        var all = Sample()
+        for await sample in group { all.add(sample) }
+        return all
+    }
+}
+
+extension LoadClient {
+    /// Sends texts, each once the one before is acknowledged.
+    ///
+    /// - Parameter goesOn: asked before each, with how many were sent.
+    func sendTexts(
+        to conversation: ConversationID, mentions: Mentions? = nil, while goesOn: (_ sent: Int) -> Bool
+    ) async -> Sample {
+        var sample = Sample()
+        var generator = SystemRandomNumberGenerator()
+        let content = MessageContent.text(String(repeating: "x", count: 289))
+        while goesOn(sample.count) {
+            let sent = now()
+            let submission = Submission(
+                id: MessageID(at: Date(), using: &generator), content: content, attributes: .init(mentions: mentions))
+            _ = await request(.send(conversation, submission))
+            sample.add(now() - sent)
+        }
+        return sample
+    }
+}
+
 /// The HTTP calls that prepare a load.
 struct Preparation {
+    struct Call {
+        var method: String
+        var path: String
+        var body: String
+        /// Whose call it is; the admin's where it is nobody's.
+        var token: String?
+
+        init(_ method: String, _ path: String, _ body: String, as token: String? = nil) {
+            self.method = method
+            self.path = path
+            self.body = body
+            self.token = token
+        }
+    }
+
     private let address: String
     private let admin: String
 
@@ -28,28 +76,39 @@ struct Preparation {
     }
 
     func call(_ method: String, _ path: String, _ body: String) async throws {
-        _ = try await ask(method, path, body)
+        _ = try await ask(method, path, body, admin)
     }
 
     /// Many calls, some at a time, in no order.
-    func calls(_ calls: [(method: String, path: String, body: String)]) async throws {
+    func calls(_ calls: [Call]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             var rest = calls[...]
             func addNext() {
                 guard let next = rest.popFirst() else { return }
-                group.addTask { try await call(next.method, next.path, next.body) }
+                group.addTask { _ = try await ask(next.method, next.path, next.body, next.token ?? admin) }
             }
             for _ in 0..<32 { addNext() }
             while try await group.next() != nil { addNext() }
         }
     }
 
-    func get(_ path: String) async throws -> String { try await ask("GET", path, nil) }
+    /// Makes a group, or a community with channels that all its members see; the members are users from the number 0 on.
+    ///
+    /// The first thousand come as it is made, the others join one by one once its channels are there.
+    func make(_ conversation: ConversationID, members: Int, channels: Int = 0) async throws {
+        let path = "/v1/conversations/\(conversation)"
+        let first = (0..<min(members, 1000)).map { "\"\(user($0))\"" }.joined(separator: ",")
+        try await call("PUT", path, "{\"members\":[\(first)]}")
+        try await calls((0..<channels).map { Call("PUT", "\(path)%2Fchannel\($0)", "{}") })
+        try await calls((1000..<max(1000, members)).map { Call("PUT", "\(path)/members/\(user($0))", "{}") })
+    }
 
-    private func ask(_ method: String, _ path: String, _ body: String?) async throws -> String {
+    func get(_ path: String) async throws -> String { try await ask("GET", path, nil, admin) }
+
+    private func ask(_ method: String, _ path: String, _ body: String?, _ token: String) async throws -> String {
         var request = HTTPClientRequest(url: address + path)
         request.method = .RAW(value: method)
-        request.headers.add(name: "Authorization", value: "Bearer \(admin)")
+        request.headers.add(name: "Authorization", value: "Bearer \(token)")
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(string: body))
@@ -90,6 +149,7 @@ struct Send: AsyncParsableCommand {
 struct SendLoad {
     let delivered = Deliveries()
     private var clients: [LoadClient] = []
+    private var receivers: [LoadClient] = []
 
     init(_ server: ServerProcess, senders: Int) async throws {
         let tokens = try await Tokens(server.directory)
@@ -97,35 +157,22 @@ struct SendLoad {
         for number in 0..<senders {
             clients.append(
                 try await LoadClient(server.address, token: tokens.token(user(number)), device: "sender"))
-            _ = try await LoadClient(server.address, token: tokens.token(user(number + 1000)), device: "receiver") {
-                [delivered] _ in
-                delivered.add()
-            }
+            receivers.append(
+                try await LoadClient(server.address, token: tokens.token(user(number + 1000)), device: "receiver") {
+                    [delivered] _ in delivered.add()
+                })
         }
+    }
+
+    func close() {
+        for client in clients + receivers { client.close() }
     }
 
     func run(_ duration: Double) async -> (sample: Sample, elapsed: Double) {
         let start = now()
         let end = start + duration
-        let sample = await withTaskGroup(of: Sample.self) { group in
-            for (number, client) in clients.enumerated() {
-                group.addTask {
-                    var sample = Sample()
-                    var generator = SystemRandomNumberGenerator()
-                    let content = MessageContent.text(String(repeating: "x", count: 289))
-                    while now() < end {
-                        let sent = now()
-                        let submission = Submission(
-                            id: MessageID(at: Date(), using: &generator), content: content)
-                        _ = await client.request(.send(.direct(user(number + 1000)), submission))
-                        sample.add(now() - sent)
-                    }
-                    return sample
-                }
-            }
-            var all = Sample()
-            for await sample in group { all.add(sample) }
-            return all
+        let sample = await together(clients.count) { [clients] number in
+            await clients[number].sendTexts(to: .direct(user(number + 1000))) { _ in now() < end }
         }
         return (sample, now() - start)
     }
@@ -143,9 +190,7 @@ struct FanOut: AsyncParsableCommand {
         let server = try ServerProcess()
         defer { server.stop() }
         let tokens = try await Tokens(server.directory)
-        let members = (0..<sockets).map { "\"\(user($0))\"" }.joined(separator: ",")
-        try await Preparation(server: server, admin: tokens.admin())
-            .call("PUT", "/v1/conversations/group:fan", "{\"members\":[\(members)]}")
+        try await Preparation(server: server, admin: tokens.admin()).make(.group("fan"), members: sockets)
         let delivered = Deliveries()
         var clients: [LoadClient] = []
         for number in 0..<sockets {
@@ -158,29 +203,17 @@ struct FanOut: AsyncParsableCommand {
         let cpu = server.cpuSeconds
         let start = now()
         let end = start + duration
-        let sample = await withTaskGroup(of: Sample.self) { group in
-            for _ in 0..<inFlight {
-                group.addTask { [delivered, sockets] in
-                    var sample = Sample()
-                    var generator = SystemRandomNumberGenerator()
-                    let content = MessageContent.text(String(repeating: "x", count: 289))
-                    while now() < end {
-                        let sent = now()
-                        let before = delivered.count
-                        let submission = Submission(id: MessageID(at: Date(), using: &generator), content: content)
-                        _ = await sender.request(.send(.group("fan"), submission))
-                        sample.add(now() - sent)
-                        // The next one goes when the sockets have had this one: a flood would only measure queues.
-                        while delivered.count < before + sockets / 2, now() < end {
-                            try? await Task.sleep(for: .microseconds(200))
-                        }
-                    }
-                    return sample
+        let sample = await together(inFlight) { [delivered, sockets] _ in
+            var sample = Sample()
+            while now() < end {
+                let before = delivered.count
+                sample.add(await sender.sendTexts(to: .group("fan")) { $0 == 0 })
+                // The next one goes when the sockets have had this one: a flood would only measure queues.
+                while delivered.count < before + sockets / 2, now() < end {
+                    try? await Task.sleep(for: .microseconds(200))
                 }
             }
-            var all = Sample()
-            for await sample in group { all.add(sample) }
-            return all
+            return sample
         }
         try await Task.sleep(for: .seconds(1))
         let used = server.cpuSeconds - cpu

@@ -9,9 +9,10 @@ final class ServerProcess {
     private let folder: TemporaryFolder
     private let options: [String]
 
-    init(_ options: [String] = []) throws {
+    /// - Parameter data: a data directory that is there already, and stays; its own is gone when it stops.
+    init(_ options: [String] = [], on data: URL? = nil) throws {
         folder = try TemporaryFolder()
-        directory = folder.url
+        directory = data ?? folder.url
         self.options = options
         (process, address) = try Self.start(directory, port: 0, options)
     }

@@ -108,7 +108,7 @@ struct Storm: AsyncParsableCommand {
         try await preparation.calls(
             members.map { group, members in
                 let names = members.map { "\"\(people[$0].user)\"" }.joined(separator: ",")
-                return ("PUT", "/v1/conversations/group:storm\(group)", "{\"members\":[\(names)]}")
+                return Preparation.Call("PUT", "/v1/conversations/group:storm\(group)", "{\"members\":[\(names)]}")
             })
     }
 

@@ -3,6 +3,7 @@ import Logging
 public import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
+import StoreFiles
 
 /// One user's chat on one device: conversations, history, sending, unread counts; offline first.
 ///
@@ -55,6 +56,9 @@ public final class ChatClient: Sendable {
         /// Encrypts what this user says, and reads what others encrypted, with keys that the server has not; without one
         /// everything is sent as it is, and what came encrypted can't be read.
         public var cipher: MessageCipher?
+        /// Encrypts what is kept on this device, with keys that the app keeps apart from it; by default the system's own
+        /// protection of the app's files is relied on.
+        public var storeEncryption: StoreEncryption?
         /// How pictures are made, what is sent, and how much is kept.
         public var media = MediaSettings()
         package var transport: (any Transport)?
@@ -94,7 +98,8 @@ public final class ChatClient: Sendable {
     /// Nothing is sent before ``connect()``.
     ///
     /// - Throws: `local-storage` when the store can't be opened, is another user's, or a newer version's;
-    ///   `invalid-parameter` when the server's address is none, or the device's name is not an `Identifier`.
+    ///   `invalid-parameter` when the server's address is none, the device's name is not an `Identifier`, or the store is
+    ///   encrypted with a key that ``Configuration/storeEncryption`` has not.
     public static func open(_ configuration: Configuration) async throws(ChatError) -> ChatClient {
         guard ["http", "https"].contains(configuration.server.scheme), configuration.server.host()?.isEmpty == false
         else {
@@ -105,7 +110,7 @@ public final class ChatClient: Sendable {
         let directory: URL? = if case .directory(let url) = configuration.store { url } else { nil }
         let store = try LocalStore(
             directory: directory, user: configuration.user, eventCapacity: configuration.eventBuffer,
-            cipher: configuration.cipher)
+            cipher: configuration.cipher, keys: configuration.storeEncryption?.keys)
         try await store.write(tellsRecents: false) { [cipher = configuration.cipher] in try $0.noteKeys(of: cipher) }
         let device: String
         if let named = configuration.device {
@@ -236,12 +241,39 @@ public final class ChatClient: Sendable {
         return SignOutReport(unsent: unsent, pushError: pushError)
     }
 
+    /// Removes a store that can't be opened: its key is lost, or it is a newer version's.
+    ///
+    /// What was sent is on the server and is loaded anew; what was still to be sent, drafts and local extensions are gone.
+    ///
+    /// - Throws: `local-storage` when a client has it open, or its files can't be removed.
+    public static func erase(_ store: Configuration.Store) throws(ChatError) {
+        guard case .directory(let directory) = store else { return }
+        do {
+            guard FileManager.default.fileExists(atPath: directory.path) else { return }
+            let lock = try DirectoryLock(directory, else: .localStorage, "close the client that has it open")
+            defer { lock.release() }
+            try LocalStore.erase(directory)
+        } catch let error as ChatError {
+            throw error
+        } catch {
+            throw ChatError(.localStorage, "the store's files can't be removed", cause: error)
+        }
+    }
+
     /// Waits until nothing is left to be sent, or what is left needs somebody.
     public func flushed() async {
         for await _ in core.changes.changes(of: .recents) {
             let items = try? await core.store.read { try $0.outbox() }
             guard let items, items.contains(where: { !$0.isFailed }) else { return }
         }
+    }
+
+    /// Waits until all that is stored is encrypted with the newest key of ``Configuration/storeEncryption``: from then on it is
+    /// opened without the older ones.
+    ///
+    /// - Throws: `closed` when the client is closed before, and `local-storage`; the next client goes on.
+    public func storeEncrypted() async throws(ChatError) {
+        try await core.storeEncrypted()
     }
 
     // MARK: Conversations

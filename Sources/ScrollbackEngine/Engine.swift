@@ -117,7 +117,12 @@ package final class Engine: Sendable {
         hub.rooms.setPace(settings.manners.roomMessagesPerSecond)
         deliveries.after.withLock { $0 = settings.manners.webhooks.after }
         deliveries.begin()
-        pushes.isOn.store(gateway != nil && settings.push.isOn, ordering: .relaxed)
+        followPush()
+    }
+
+    /// Takes up where pushes can go; a change of settings and one of the configuration may come at once.
+    func followPush() {
+        current.value.withLock { pushes.isOn.store(gateway != nil && $0.push.isOn, ordering: .relaxed) }
         pushes.begin()
     }
 

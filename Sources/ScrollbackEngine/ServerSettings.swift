@@ -112,7 +112,7 @@ package struct ServerSettings: Hashable, Sendable {
         case "fileBytes": mediaLimits.fileBytes = try value.number("fileBytes")
         case "thumbnailBytes": thumbnailBytes = try value.number("thumbnailBytes")
         case "openUploads": openUploads = try value.number("openUploads")
-        case "push": if try value.null() { push = .init() } else { try push.read(&value) }
+        case "push": if try value.null() { push = push.cleared } else { try push.read(&value) }
         case "mediaRetentionDays": mediaRetention = try RetentionPolicy(from: &value, "mediaRetentionDays")
         default:
             if try people.read(name, &value) { return true }
@@ -191,9 +191,10 @@ extension Engine {
         let words = preview.manners.bannedWords
         let filter = words == settings.manners.bannedWords ? nil : WordFilter(words)
         log.submit(
-            { transaction in
+            { [configured = preview.push.configured] transaction in
                 // What another change of the same batch set is in the store, and nowhere else yet.
                 var settings = try Self.storedSettings(transaction.store)
+                settings.push.configured = configured
                 change(&settings)
                 settings = try settings.validated()
                 var writer = JSONWriter()
@@ -207,12 +208,29 @@ extension Engine {
             },
             completion: { [self] result in
                 if case .success(let (settings, dropped)) = result {
-                    current.value.withLock { $0 = settings }
+                    current.value.withLock { known in
+                        // What was taken over meanwhile is newer than what the change began with.
+                        let configured = known.push.configured
+                        known = settings
+                        known.push.configured = configured
+                    }
                     deliveries.dropped(dropped)
                     follow(settings, filter)
                 }
                 completion(result.map { $0.0 })
             })
+    }
+
+    /// Takes over what the operator's configuration says of push services, which its reader has checked.
+    package func configurePush(_ services: [PushService: RawJSON]) {
+        current.value.withLock { $0.push.configured = services }
+        followPush()
+        guard !settings.push.isOn else { return }
+        // As where settings take the last service away.
+        log.submit(
+            { [current] transaction in
+                if !current.value.withLock({ $0.push.isOn }) { try transaction.store.dropPushes() }
+            }, completion: { _ in })
     }
 
     static func storedSettings(_ store: any StoreReader) throws -> ServerSettings {

@@ -1,4 +1,6 @@
+import Foundation
 import ScrollbackEngine
+import ScrollbackModel
 
 /// Hands pushes to one service by one operator's credentials.
 ///
@@ -34,8 +36,15 @@ package struct PushResponse: Sendable {
         self.body = body
     }
 
-    /// The seconds it asks to be let be for; a date is none.
-    var retryAfter: Double? { headers["retry-after"].flatMap { Double($0) }.map { max(0, $0) } }
+    /// The seconds it asks to be let be for.
+    ///
+    /// It may name a time instead, which is by its own clock (RFC 9110, 10.2.3).
+    var retryAfter: Double? {
+        guard let text = headers["retry-after"] else { return nil }
+        if let seconds = Double(text) { return max(0, seconds) }
+        guard let time = Date(http: text) else { return nil }
+        return max(0, time.timeIntervalSince(headers["date"].flatMap { Date(http: $0) } ?? Date()))
+    }
 }
 
 /// Speaks HTTP with the services.

@@ -19,7 +19,7 @@ extension SQLiteStore {
         migrator.registerMigration("6", migrate: createPeople)
         migrator.registerMigration("7", migrate: createOperator)
         migrator.registerMigration("8", migrate: createPush)
-        migrator.registerMigration("9", migrate: createSealing)
+        migrator.registerMigration("9", migrate: SealingSchema.create)
         let found = try pool.read { try migrator.appliedIdentifiers($0).compactMap { Int($0) }.max() ?? 0 }
         guard found <= schemaVersion else {
             throw ChatError(

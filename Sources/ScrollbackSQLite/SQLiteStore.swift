@@ -100,8 +100,9 @@ package final class SQLiteStore: MessageStore {
             let cache = options.cacheMebibytes * 1024 / (isReader ? 8 : 1)
             try database.execute(sql: "PRAGMA cache_size = -\(cache)")
             try database.execute(sql: "PRAGMA temp_store = MEMORY")
-            // What a sealed value is written over, and what is removed, is not left in the file's free places.
-            if !isReader, options.keys != nil { try database.execute(sql: "PRAGMA secure_delete = ON") }
+            // What is removed, and what a sealed value is written over, is not left in the file's free places: whoever seals a
+            // store later has sealed all of it.
+            if !isReader { try database.execute(sql: "PRAGMA secure_delete = ON") }
             if !isReader { try database.execute(sql: "PRAGMA wal_autocheckpoint = \(options.checkpointPages)") }
         }
         return configuration

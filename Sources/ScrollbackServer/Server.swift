@@ -26,6 +26,7 @@ package struct Server: Sendable {
     private let webhooks: HTTPWebhooks
     private let pushTransport: HTTPPushTransport
     private let http2: HTTP2PushTransport
+    private let pushCredentials: PushCredentialsFile?
     private let tokens: TokenService
     private let metrics: ServerMetrics
     private let certificates: Certificates?
@@ -58,12 +59,15 @@ package struct Server: Sendable {
         http2 = HTTP2PushTransport(agent: agent, authorities: options.pushAuthorities)
         diskThreads = NIOThreadPool(numberOfThreads: options.diskThreads)
         diskThreads.start()
+        let gateway = PushServices(over: pushTransport, http2: http2)
         media = try DiskMediaStore(in: options.directory, threads: diskThreads, keys: options.storeKeys)
         engine = try Engine(
             store: store, index: search, media: media,
-            webhooks: webhooks, gateway: PushServices(over: pushTransport, http2: http2),
+            webhooks: webhooks, gateway: gateway,
             pushPacing: PushPacing(first: options.pushRetrySeconds),
             erasures: FileErasureRegister(in: options.directory), observe: { metrics.record($0) })
+        pushCredentials = options.pushCredentials.map { PushCredentialsFile($0, for: gateway) }
+        try pushCredentials?.load(into: engine, logger: logger)
         tokens = try await TokenService(directory: options.directory, trust: options.tokenTrust)
         tokens.foreignKeys?.tell(logger)
         if !AdminKey.exists(in: options.directory) { try await AdminKey.write(in: options.directory, tokens) }
@@ -113,7 +117,9 @@ package struct Server: Sendable {
         // They stop in the reverse order: connections first, then the listener, which waits for requests under way.
         var services = ServiceGroupConfiguration(
             services: [
-                Housekeeping(engine: engine, tokens: tokens, certificates: certificates, logger: logger),
+                Housekeeping(
+                    engine: engine, tokens: tokens, certificates: certificates, pushCredentials: pushCredentials,
+                    logger: logger),
                 tidy,
                 Indexing(search: search, logger: logger),
                 Telling(engine: engine),
@@ -145,11 +151,13 @@ package struct Server: Sendable {
     }
 }
 
-/// Things that are looked at now and then: heads of channels to announce, secrets, keys and certificates that changed.
+/// Things that are looked at now and then: heads of channels to announce, secrets, keys, certificates and credentials
+/// that changed.
 private struct Housekeeping: Service {
     let engine: Engine
     let tokens: TokenService
     let certificates: Certificates?
+    let pushCredentials: PushCredentialsFile?
     let logger: Logger
 
     func run() async throws {
@@ -163,6 +171,7 @@ private struct Housekeeping: Service {
                 guard turn % 10 == 0 else { continue }
                 certificates?.reloadIfChanged(logger: logger)
                 await tokens.reloadIfChanged(logger: logger)
+                pushCredentials?.reloadIfChanged(engine, logger: logger)
             }
         }
     }

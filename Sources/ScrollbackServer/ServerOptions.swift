@@ -33,6 +33,8 @@ package struct ServerOptions: Sendable {
     package var announcesUploads = true
     /// How often it is looked for messages that were kept long enough.
     package var tidyInterval = Duration.seconds(60)
+    /// A JSON file with credentials of push services, which win over those of the settings.
+    package var pushCredentials: String?
     /// A PEM file of certificate authorities that push services are trusted by, besides the system's.
     package var pushAuthorities: String?
     /// How long it is waited before a push is tried again, at first.

@@ -45,7 +45,7 @@ package struct Columns {
         let value = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
         guard value.first == StoreCipher.mark else { return String(decoding: value, as: UTF8.self) }
         guard let cipher else {
-            throw StoreCipher.key(of: value).map(StoreDamage.missing) ?? StoreDamage.value(column, of: row)
+            throw StoreCipher.key(of: value).map { StoreDamage.missing($0) } ?? StoreDamage.value(column, of: row)
         }
         return try cipher.open(value, for: column, of: row)
     }

@@ -61,10 +61,14 @@ package struct Parameters {
             }
             index += 1
             value.withUnsafeBytes { bytes in
-                // As a text: the column is one. SQLite keeps a text's bytes as they are, whatever they are.
-                _ = sqlite3_bind_text(
-                    statement, index, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), CInt(bytes.count),
-                    Self.copied)
+                switch cipher.form {
+                case .text:
+                    _ = sqlite3_bind_text(
+                        statement, index, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), CInt(bytes.count),
+                        Self.copied)
+                case .blob:
+                    _ = sqlite3_bind_blob(statement, index, bytes.baseAddress, CInt(bytes.count), Self.copied)
+                }
             }
         } catch {
             failure = error

@@ -116,6 +116,8 @@ struct ServiceTests {
         #expect(await said(404, "UNREGISTERED") == .gone(since: nil))
         #expect(await said(400, "INVALID_ARGUMENT") == .refused("INVALID_ARGUMENT"))
         #expect(await said(403, "SENDER_ID_MISMATCH") == .refused("SENDER_ID_MISMATCH"))
+        #expect(await said(403, "PERMISSION_DENIED") == .later(after: 300, "PERMISSION_DENIED"))
+        #expect(await said(401, "THIRD_PARTY_AUTH_ERROR") == .later(after: 300, "THIRD_PARTY_AUTH_ERROR"))
         #expect(await said(429, "QUOTA_EXCEEDED") == .later(after: 60, "QUOTA_EXCEEDED"))
         #expect(await said(429, "QUOTA_EXCEEDED", retryAfter: "120") == .later(after: 120, "QUOTA_EXCEEDED"))
         #expect(await said(503, "UNAVAILABLE") == .later(after: 10, "UNAVAILABLE"))
@@ -138,6 +140,12 @@ struct ServiceTests {
         #expect(
             await PushServices(over: down).send(push, with: credentials)
                 == .later(after: 10, "no access token: status 500"))
+        let denying = ScriptedTransport { _ in
+            PushResponse(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8))
+        }
+        #expect(
+            await PushServices(over: denying).send(push, with: credentials)
+                == .later(after: 300, "no access token: status 400"))
     }
 
     @Test("Web Push: subscriptions that ended go; none leads into the operator's own network")
@@ -152,6 +160,14 @@ struct ServiceTests {
         #expect(
             await outcome(push, credentials, 429, headers: ["retry-after": "30"]) == .later(after: 30, "status 429"))
         #expect(await outcome(push, credentials, 503) == .later(after: 10, "status 503"))
+        let dates = ["date": "Mon, 23 Nov 2026 09:00:00 GMT", "retry-after": "Mon, 23 Nov 2026 09:01:30 GMT"]
+        #expect(await outcome(push, credentials, 429, headers: dates) == .later(after: 90, "status 429"))
+        for (text, after) in [("soon", 10), ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("-5", 0)] as [(String, Double)] {
+            let headers = ["retry-after": text]
+            #expect(
+                await outcome(push, credentials, 503, headers: headers) == .later(after: after, "status 503"), "\(text)"
+            )
+        }
         for address in [
             "http://eu.push.example/1", "https://localhost/1", "https://10.0.0.1/1", "https://evilpush.example/1",
             "https://push.example.evil/1", "https://push.example@evil/1",

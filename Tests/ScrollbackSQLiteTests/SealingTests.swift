@@ -52,7 +52,7 @@ import Testing
                 database,
                 sql: """
                     SELECT s.name || '.' || c.name FROM sqlite_schema s, pragma_table_info(s.name) c
-                    WHERE s.type = 'table' AND c.type IN ('TEXT', 'BLOB', '') AND s.name NOT LIKE 'sqlite_%'
+                    WHERE s.type = 'table' AND c.type IN ('TEXT', 'BLOB', 'ANY', '') AND s.name NOT LIKE 'sqlite_%'
                     """)
         }
         let sealed = SealedTable.all.flatMap { table in table.texts.map { "\(table.name).\($0)" } }
@@ -148,6 +148,27 @@ import Testing
             #expect(try unopened(store) == [])
             try store.close()
         }
+    }
+
+    @Test func `What was deleted before a store was sealed is not left in its file`() throws {
+        var store = try open(nil)
+        let number = try SealedSamples.write(to: store)
+        let text = MessageContent.text(SealedSamples.word("message-content")).json
+        try store.write { store, _ in
+            for seq in 2...300 as ClosedRange<Seq> {
+                try store.insert(
+                    MessageRow(
+                        seq: seq, n: seq, timetoken: Timetoken(rawValue: 17_000_000_000_000_000 + UInt64(seq)),
+                        id: MessageID(high: 1, low: 2 + UInt64(seq)), sender: "alice", type: .text, content: text,
+                        attributes: .init(), digest: 1), in: number)
+            }
+        }
+        try store.write { store, _ in try store.removeMessages(2...300, in: number) }
+        try store.close()
+        store = try open(.sample(1))
+        try sealAll(store)
+        try store.close()
+        #expect(readableWords == [])
     }
 
     @Test func `What is written while a walk is under way is sealed with the newest key`() throws {

@@ -13,7 +13,11 @@ struct StoreFailureTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let world = try ChatWorld()
         let alice = try await world.client("alice", store: .directory(folder))
-        try await body(world, alice, try DatabaseQueue(path: folder.appending(path: "client.sqlite").path))
+        // The client may be writing just then.
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        let path = folder.appending(path: "client.sqlite").path
+        try await body(world, alice, try DatabaseQueue(path: path, configuration: configuration))
         await world.close()
     }
 

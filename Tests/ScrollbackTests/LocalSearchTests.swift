@@ -181,6 +181,7 @@ struct LocalSearchTests {
     @Test("In the background the index follows by itself")
     func background() async throws {
         try await withClient(inMemory: true) { client in
+            #expect(try await client.search("hello", from: .local).hits.isEmpty)
             try await apply([.head(head(swift, 30)), .page(swift, page(swift, 1...30))], to: client)
             #expect(try await client.core.store.read { try $0.unindexedCount() } > 0)
             for _ in 0..<100 where try await client.core.store.read({ try $0.unindexedCount() }) > 0 {

@@ -3,7 +3,7 @@ import Scrollback
 import ScrollbackTesting
 import Testing
 
-/// The article on encryption.
+/// The articles on encryption.
 @Suite("Examples: encryption")
 struct EncryptionSnippets {
     func open(server: URL, folder: URL, key: Data) async throws -> ChatClient {
@@ -29,6 +29,67 @@ struct EncryptionSnippets {
         configuration.cipher = try MessageCipher(keys: [old, new])
         // then: what is sent from now on takes the new one
         configuration.cipher = try MessageCipher(keys: [new, old])
+    }
+
+    #if canImport(Security)
+        func useKeychain(_ configuration: inout ChatClient.Configuration) throws {
+            configuration.storeEncryption = try StoreEncryption.keychain()
+        }
+    #endif
+
+    func encryptStore(_ configuration: inout ChatClient.Configuration, key: Data) throws {
+        configuration.storeEncryption = try StoreEncryption(key: key)
+    }
+
+    func rotateStore(
+        _ configuration: inout ChatClient.Configuration, from old: Data, to new: Data
+    ) async throws -> ChatClient {
+        configuration.storeEncryption = try StoreEncryption(key: new, olderKeys: [old])
+        let client = try await ChatClient.open(configuration)
+        try await client.storeEncrypted()
+        // now the old key can go
+        return client
+    }
+
+    func decryptStore(_ configuration: inout ChatClient.Configuration, key: Data) throws {
+        configuration.storeEncryption = try StoreEncryption(key: nil, olderKeys: [key])
+    }
+
+    func openOrBeginAnew(_ configuration: ChatClient.Configuration) async throws -> ChatClient {
+        do {
+            return try await ChatClient.open(configuration)
+        } catch let error where error.parameter == "storeEncryption" {
+            try ChatClient.erase(configuration.store)
+            return try await ChatClient.open(configuration)
+        }
+    }
+
+    @Test("A store is encrypted, its key changed, its encryption ended, and begun anew where the key is lost")
+    func storeKeys() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (old, new) = (Data(repeating: 1, count: 32), Data(repeating: 2, count: 32))
+        var configuration = ChatClient.Configuration(
+            server: try #require(URL(string: "http://127.0.0.1:9")), user: "alice", store: .directory(folder),
+            token: { "none" })
+        func draft(in client: ChatClient? = nil) async throws -> String? {
+            let opened = if let client { client } else { try await openOrBeginAnew(configuration) }
+            let conversation = opened.conversation(Stage.group)
+            let draft = try await conversation.draft()?.text
+            try await conversation.setDraft(Draft("unsaid"))
+            try await opened.storeEncrypted()
+            await opened.close()
+            return draft
+        }
+        try encryptStore(&configuration, key: old)
+        #expect(try await draft() == nil)
+        #expect(try await draft(in: try await rotateStore(&configuration, from: old, to: new)) == "unsaid")
+        try decryptStore(&configuration, key: new)
+        #expect(try await draft() == "unsaid")
+        try encryptStore(&configuration, key: old)
+        #expect(try await draft() == "unsaid")
+        try encryptStore(&configuration, key: new)
+        #expect(try await draft() == nil)
     }
 
     @Test("With a key a message is read, and without it why not is said")

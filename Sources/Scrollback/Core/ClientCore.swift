@@ -45,6 +45,8 @@ package final class ClientCore: Sendable {
     /// The token that was good last.
     let currentToken = Mutex<String?>(nil)
     private let loop = Mutex<Task<Void, Never>?>(nil)
+    /// Brings what was stored before in step with the newest key.
+    private let storeSealing = Mutex<Task<Result<Void, ChatError>, Never>?>(nil)
 
     enum Input: Sendable {
         case connect
@@ -132,6 +134,18 @@ package final class ClientCore: Sendable {
         await lookIntoPushInbox()
         await tidyFiles()
         await search.start()
+        storeSealing.withLock { task in
+            task = Task { [store, logger] in
+                do throws(ChatError) {
+                    return .success(try await store.seal())
+                } catch {
+                    // The next start goes on with it.
+                    logger.warning(
+                        "the store is not encrypted as a whole yet", metadata: ["reason": "\(error.message)"])
+                    return .failure(error)
+                }
+            }
+        }
     }
 
     /// Ends the loop and the connection; waits until nothing runs any more.
@@ -141,6 +155,9 @@ package final class ClientCore: Sendable {
         await task?.value
         await uploads.end()
         await downloads.end()
+        let sealing = storeSealing.withLock { $0 }
+        sealing?.cancel()
+        _ = await sealing?.value
         await search.close()
         connection.set(.idle)
         connection.end()
@@ -151,6 +168,11 @@ package final class ClientCore: Sendable {
         subscriptions.end()
         events.end()
         store.recentsEvents.end()
+    }
+
+    func storeEncrypted() async throws(ChatError) {
+        guard let task = storeSealing.withLock({ $0 }) else { throw Self.closed }
+        try await task.value.get()
     }
 
     // MARK: For the rest of the client

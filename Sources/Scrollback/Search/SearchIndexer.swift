@@ -43,6 +43,8 @@ package actor SearchIndexer {
     }
 
     private func follow() async {
+        // It is made when somebody searches, and not for each start of the app.
+        if store.isSealed, index == nil { return }
         do {
             _ = try await caughtUp()
         } catch {
@@ -89,7 +91,8 @@ package actor SearchIndexer {
     private func openIndex() async throws(ChatError) -> SearchIndex {
         if isClosed { throw ClientCore.closed }
         if let index { return index }
-        let opened = try await perform { [directory = store.directory] in try SearchIndex(directory: directory) }
+        // The words of a sealed store are in no file.
+        let opened = try await perform { [store] in try SearchIndex(directory: store.isSealed ? nil : store.directory) }
         guard let opened else { throw ClientCore.closed }
         index = opened
         return opened

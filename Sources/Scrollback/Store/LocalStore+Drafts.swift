@@ -2,20 +2,22 @@ package import Foundation
 import GRDB
 package import ScrollbackModel
 import ScrollbackWire
+import StoreFiles
 
 extension LocalReader {
     package func draft(in conversation: ConversationID) throws -> Draft? {
-        let body = try String.fetchOne(
+        let body = try DatabaseValue.fetchOne(
             db.cachedStatement(sql: "SELECT body FROM draft WHERE conversation = ?"),
             arguments: [conversation.description])
-        return try body.map { try Draft(stored: $0) }
+        return try body.flatMap { try text($0, "body", of: .draft(conversation)) }.map { try Draft(stored: $0) }
     }
 
     package func localExtension(of message: MessageID, in conversation: ConversationID) throws -> RawJSON? {
-        try String.fetchOne(
+        let body = try DatabaseValue.fetchOne(
             db.cachedStatement(sql: "SELECT body FROM extension WHERE conversation = ? AND message = ?"),
-            arguments: [conversation.description, message.data]
-        ).map { RawJSON(known: $0) }
+            arguments: [conversation.description, message.data])
+        return try body.flatMap { try text($0, "body", of: .localExtension(message, conversation)) }
+            .map { RawJSON(known: $0) }
     }
 }
 
@@ -46,7 +48,10 @@ extension LocalWriter {
             MessageAttributes(mentions: draft.mentions, replyTo: draft.replyTo).writeMembers(to: &writer)
         }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO draft VALUES (?, ?, ?)")
-            .execute(arguments: [conversation.description, writer.text, now.timeIntervalSince1970])
+            .execute(arguments: [
+                conversation.description, try reader.stored(writer.text, "body", of: .draft(conversation)),
+                now.timeIntervalSince1970,
+            ])
     }
 
     /// With messages that go from this device.
@@ -87,6 +92,9 @@ extension LocalWriter {
                 .execute(arguments: [conversation.description, message.data])
         }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO extension VALUES (?, ?, ?)")
-            .execute(arguments: [conversation.description, message.data, json.text])
+            .execute(arguments: [
+                conversation.description, message.data,
+                try reader.stored(json.text, "body", of: .localExtension(message, conversation)),
+            ])
     }
 }

@@ -1,6 +1,7 @@
 import GRDB
 import ScrollbackModel
 import ScrollbackSync
+import StoreFiles
 
 /// A conversation's entry in the list of recents, kept in step with its log in the transaction that changes it.
 extension LocalWriter {
@@ -10,6 +11,8 @@ extension LocalWriter {
         guard case .head(let head) = input else { return }
         // A head that was long on its way has an older name, says who was a member then, or knows nothing of what the user hid
         // since. What the server has no time for has no place in the list, unless something of it is here.
+        let shown = try reader.stored(
+            ["name": head.name, "avatar": head.avatar], of: .conversation(id), numbered: log.number)
         try db.cachedStatement(
             sql: """
                 UPDATE conversation SET name = ?1, avatar = ?2, recentTime = ?3, moved = ?4, isFrozen = ?5, mutedUntil = ?6,
@@ -17,7 +20,7 @@ extension LocalWriter {
                 WHERE number = ?8 AND moved <= ?4 AND memberRev <= ?9
                 """
         ).execute(arguments: [
-            head.name, head.avatar, head.recentTime.map { Int64(bitPattern: $0.rawValue) }, head.moved, head.isFrozen,
+            shown[0], shown[1], head.recentTime.map { Int64(bitPattern: $0.rawValue) }, head.moved, head.isFrozen,
             head.mute?.stored, head.roamSeq, log.number, head.userRev,
         ])
         // What the other person has read only rises, whichever answer says so.

@@ -146,45 +146,26 @@ extension LocalReader {
 
     package func message(_ id: MessageID, in conversation: ConversationID) throws -> Message? {
         guard let log = try localLog(of: conversation) else { return nil }
-        var found: Message?
-        try db.cachedStatement(sql: "SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND id = ?")
-            .messages(in: conversation, epoch: log.state.epoch) {
-                $0.add(log.number)
-                $0.add(id.uuid)
-            } take: {
-                found = opened($0)
-                return false
-            }
-        return found
+        return try message(in: conversation, number: log.number, epoch: log.state.epoch, where: "id = ?") {
+            $0.add(id.uuid)
+        }
     }
 
     func message(
         at seq: Seq, number: Int64, in conversation: ConversationID, epoch: Epoch
     ) throws -> Message? {
-        var found: Message?
-        try db.cachedStatement(sql: "SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND seq = ?")
-            .messages(in: conversation, epoch: epoch) {
-                $0.add(number)
-                $0.add(seq)
-            } take: {
-                found = opened($0)
-                return false
-            }
-        return found
+        try message(in: conversation, number: number, epoch: epoch, where: "seq = ?") { $0.add(seq) }
     }
 
     func messages(
         in log: LocalLog, _ range: SeqRange, newestFirst: Bool, limit: Int, filter: MessageFilter
     ) throws -> [Message] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?
-                ORDER BY seq \(newestFirst ? "DESC" : "ASC")
-                """)
         var found: [Message] = []
         found.reserveCapacity(min(limit, 100))
-        try statement.messages(in: log.id, epoch: log.state.epoch) {
-            $0.add(log.number)
+        let order = newestFirst ? "DESC" : "ASC"
+        try eachMessage(
+            in: log.id, number: log.number, epoch: log.state.epoch, where: "seq BETWEEN ? AND ? ORDER BY seq \(order)"
+        ) {
             $0.add(range.lowerBound)
             $0.add(range.upperBound)
         } take: { message in
@@ -245,7 +226,8 @@ extension LocalReader {
             db, sql: "SELECT seq FROM message WHERE conversation = ? ORDER BY seq", arguments: [number])
     }
 
-    /// What is wrong with the store: nothing, as long as every log's rows, gaps and voids are disjoint and complete.
+    /// What is wrong with the store: nothing, as long as every log's rows, gaps and voids are disjoint and complete, and what
+    /// is sealed opens.
     package func violations() throws -> [String] {
         var found = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
         for text in try String.fetchAll(db, sql: "SELECT id FROM conversation ORDER BY id") {
@@ -253,6 +235,6 @@ extension LocalReader {
             guard let log = try log(of: id) else { continue }
             found += log.violations(rows: try rowPlaces(in: id)).map { "\(id): \($0)" }
         }
-        return found
+        return try found + unopened()
     }
 }

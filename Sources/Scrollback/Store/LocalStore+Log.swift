@@ -321,7 +321,7 @@ extension LocalWriter {
         guard !edit.upserts.isEmpty else { return }
         let statement = try db.cachedStatement(sql: MessageColumns.upsert)
         for message in edit.upserts {
-            try statement.execute(arguments: MessageColumns.arguments(message, conversation: number))
+            try statement.execute(arguments: MessageColumns.arguments(message, conversation: number, reader))
         }
     }
 

@@ -1,6 +1,7 @@
 package import Foundation
 import GRDB
 package import ScrollbackModel
+import StoreFiles
 
 /// A file of a message in the outbox.
 package struct LocalUpload: Hashable, Sendable {
@@ -36,10 +37,12 @@ extension LocalReader {
                     FROM upload WHERE message = ? ORDER BY ordinal
                     """), arguments: [message.data]
         ).map { row in
-            LocalUpload(
-                media: try MediaID(row[0] as String), message: message, type: MessageType(rawValue: row[1]),
-                name: row[2], mediaType: row[3], hash: row[4], size: row[5], thumbnail: row[6], resource: row[7],
-                url: (row[8] as String?).flatMap { URL(string: $0) }, isDone: row[9])
+            let media = try MediaID(row[0] as String)
+            return LocalUpload(
+                media: media, message: message, type: MessageType(rawValue: row[1]),
+                name: try text(row[2], "name", of: .upload(media)), mediaType: row[3], hash: row[4], size: row[5],
+                thumbnail: row[6], resource: row[7],
+                url: try text(row[8], "url", of: .upload(media)).flatMap { URL(string: $0) }, isDone: row[9])
         }
     }
 
@@ -84,8 +87,9 @@ extension LocalWriter {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
                 """
         ).execute(arguments: [
-            upload.media.description, upload.message.data, ordinal, upload.type.rawValue, upload.name,
-            upload.mediaType, upload.hash, upload.size, upload.thumbnail,
+            upload.media.description, upload.message.data, ordinal, upload.type.rawValue,
+            try reader.stored(upload.name, "name", of: .upload(upload.media)), upload.mediaType, upload.hash,
+            upload.size, upload.thumbnail,
         ])
     }
 
@@ -93,7 +97,8 @@ extension LocalWriter {
     package func save(_ upload: LocalUpload) throws {
         try db.cachedStatement(sql: "UPDATE upload SET resource = ?, url = ?, isDone = ? WHERE media = ?")
             .execute(arguments: [
-                upload.resource, upload.url?.absoluteString, upload.isDone, upload.media.description,
+                upload.resource, try reader.stored(upload.url?.absoluteString, "url", of: .upload(upload.media)),
+                upload.isDone, upload.media.description,
             ])
     }
 

@@ -3,6 +3,7 @@ import GRDB
 package import ScrollbackModel
 package import ScrollbackSync
 package import ScrollbackWire
+import StoreFiles
 
 /// A message on its way out, with what it says.
 package struct PendingMessage: Hashable, Sendable, Identifiable {
@@ -53,7 +54,7 @@ extension LocalReader {
         try Row.fetchAll(
             db,
             sql: "SELECT \(Self.itemColumns) FROM outbox ORDER BY ordinal"
-        ).map { try Self.item($0) }
+        ).map { try item($0) }
     }
 
     /// What is to be asked of the server under an id.
@@ -61,22 +62,23 @@ extension LocalReader {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT conversation, kind, body FROM outbox WHERE id = ?"), arguments: [id.data])
         return try row.map { row in
+            let body = try body(row[2], of: id)
             guard row[1] == "change" else {
-                return .send(try ConversationID(row[0] as String), try Self.submission(row[2]))
+                return .send(try ConversationID(row[0] as String), try Self.submission(body))
             }
-            return try Self.change(row[2])
+            return try Self.change(body)
         }
     }
 
     /// What is to be done to messages of a conversation, in order: each message and what it is about to be.
     package func pendingChanges(in id: ConversationID) throws -> [ClientRequest] {
-        try String.fetchAll(
+        try Row.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT body FROM outbox WHERE conversation = ? AND kind = 'change' AND state <> 'failed'
+                    SELECT id, body FROM outbox WHERE conversation = ? AND kind = 'change' AND state <> 'failed'
                     ORDER BY ordinal
                     """), arguments: [id.description]
-        ).map { try Self.change($0) }
+        ).map { row in try Self.change(body(row[1], of: MessageID(data: row[0]))) }
     }
 
     /// Whether a message waits to be sent that was never transmitted.
@@ -91,7 +93,7 @@ extension LocalReader {
         try Row.fetchOne(
             db.cachedStatement(
                 sql: "SELECT \(Self.itemColumns) FROM outbox WHERE id = ?"), arguments: [id.data]
-        ).map { PendingMessage.State(try Self.item($0).state) }
+        ).map { PendingMessage.State(try item($0).state) }
     }
 
     private static func change(_ body: String) throws -> ClientRequest {
@@ -131,12 +133,16 @@ extension LocalReader {
     }
 
     private func pending(_ row: Row) throws -> PendingMessage {
-        let item = try Self.item(row)
-        let queued = try Self.submission(row[11])
+        let item = try item(row)
+        let queued = try Self.submission(body(row[11], of: item.id))
         let (submission, error) = sealing?.open(queued, to: item.conversation) ?? (queued, nil)
         return PendingMessage(
             submission: submission, decryptionError: error, conversation: item.conversation, ordinal: item.ordinal,
             createdAt: item.createdAt, state: PendingMessage.State(item.state))
+    }
+
+    private func body(_ value: DatabaseValue, of id: MessageID) throws -> String {
+        try text(value, "body", of: .outbox(id)) ?? ""
     }
 
     private static func submission(_ json: String) throws -> Submission {
@@ -144,19 +150,20 @@ extension LocalReader {
         return try Submission(from: SubmissionFields(from: &reader), limits: unlimited)
     }
 
-    private static func item(_ row: Row) throws -> OutboxItem {
+    private func item(_ row: Row) throws -> OutboxItem {
+        let id = MessageID(data: row[0])
         let state: OutboxItem.State
         switch row[4] as String {
         case "waiting": state = .waiting(until: Date(timeIntervalSince1970: row[5]))
         case "failed":
-            var reader = JSONReader(row[6] as String)
+            var reader = JSONReader(try text(row[6], "error", of: .outbox(id)) ?? "")
             state = .failed(try ChatError(problem: &reader))
         case "sending": state = .sending
         case "uploading": state = .uploading
         default: state = .queued
         }
         return OutboxItem(
-            id: MessageID(data: row[0]), conversation: try ConversationID(row[1] as String), ordinal: row[2],
+            id: id, conversation: try ConversationID(row[1] as String), ordinal: row[2],
             createdAt: Date(timeIntervalSince1970: row[3]), isMessage: row[9], state: state, needsUpload: row[10],
             attempts: row[7], isFrozen: row[8])
     }
@@ -194,8 +201,8 @@ extension LocalWriter {
                 VALUES (?, ?, ?, ?, 'queued', 0, 0, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
-            id.data, conversation.description, ordinal, now.timeIntervalSince1970, kind, body, message?.data,
-            needsUpload,
+            id.data, conversation.description, ordinal, now.timeIntervalSince1970, kind,
+            try reader.stored(body, "body", of: .outbox(id)), message?.data, needsUpload,
         ])
         return OutboxItem(
             id: id, conversation: conversation, ordinal: ordinal, createdAt: now, isMessage: kind == "send",
@@ -209,7 +216,9 @@ extension LocalWriter {
         var writer = JSONWriter()
         writer.object { submission.writeMembers(to: &$0) }
         try db.cachedStatement(sql: "UPDATE outbox SET body = ? WHERE id = ? AND kind = 'send' AND NOT isFrozen")
-            .execute(arguments: [writer.text, submission.id.data])
+            .execute(arguments: [
+                try reader.stored(writer.text, "body", of: .outbox(submission.id)), submission.id.data,
+            ])
         return db.changesCount > 0
     }
 
@@ -236,7 +245,8 @@ extension LocalWriter {
                 WHERE id = ?
                 """
         ).execute(arguments: [
-            state, until, error, item.attempts, item.isFrozen, item.needsUpload, item.id.data,
+            state, until, try reader.stored(error, "error", of: .outbox(item.id)), item.attempts, item.isFrozen,
+            item.needsUpload, item.id.data,
         ])
     }
 

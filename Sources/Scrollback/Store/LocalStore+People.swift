@@ -2,6 +2,7 @@ package import Foundation
 import GRDB
 package import ScrollbackModel
 import ScrollbackWire
+import StoreFiles
 
 /// Profiles as this device has them, and whose are worth asking for.
 package struct LocalPeople: Sendable {
@@ -21,8 +22,7 @@ extension LocalReader {
                 continue
             }
             if row[1] < time.timeIntervalSince1970 { people.wanted.insert(user) }
-            let text: String = row[0]
-            guard !text.isEmpty else { continue }
+            guard let text = try text(row[0], "profile", of: .person(user)), !text.isEmpty else { continue }
             var reader = JSONReader(text)
             people.profiles[user] = try UserProfile(from: &reader)
         }
@@ -39,7 +39,9 @@ extension LocalWriter {
         for user in users {
             var writer = JSONWriter()
             known[user]?.write(to: &writer)
-            try statement.execute(arguments: [user.text, writer.text, now.timeIntervalSince1970])
+            try statement.execute(arguments: [
+                user.text, try reader.stored(writer.text, "profile", of: .person(user)), now.timeIntervalSince1970,
+            ])
         }
     }
 }

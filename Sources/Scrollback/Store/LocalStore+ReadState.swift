@@ -1,4 +1,5 @@
 import GRDB
+import StoreFiles
 package import ScrollbackModel
 package import ScrollbackSync
 
@@ -30,7 +31,8 @@ extension LocalReader {
         var left = ReadState.countedMessages
         let rows = try Row.fetchCursor(
             db.cachedStatement(
-                sql: "SELECT sender, type, flags, mentions FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?"
+                sql:
+                    "SELECT sender, type, flags, mentions, seq FROM message WHERE conversation = ? AND seq BETWEEN ? AND ?"
             ), arguments: [number, places.lowerBound, places.upperBound])
         while let row = try rows.next() {
             left -= 1
@@ -40,7 +42,9 @@ extension LocalReader {
                 counted.own += traits.countsUnread ? 1 : 0
             } else {
                 counted.unread += traits.countsUnread ? 1 : 0
-                if let mentions = row[3] as String?, try Mentions(json: mentions).includes(user) {
+                let sealed = SealedRow.message(number, row[4])
+                if let mentions = try text(row[3], "mentions", of: sealed), try Mentions(json: mentions).includes(user)
+                {
                     counted.mentions += 1
                 }
             }

@@ -78,16 +78,17 @@ extension LocalReader {
         let id = try ConversationID(row[1] as String)
         let epoch = (row[9] as Int64?).map { Epoch(rawValue: UInt64(bitPattern: $0)) }
         let hidesLast: Bool = row[11]
+        let sealed = SealedRow.conversation(id)
         return RecentConversation(
-            id: id, name: row[2], avatar: row[3],
+            id: id, name: try text(row[2], "name", of: sealed), avatar: try text(row[3], "avatar", of: sealed),
             lastMessage: try hidesLast
                 ? nil : epoch.flatMap { try lastMessage(row[0], row[10], in: id, epoch: $0, excluding: types) },
             unread: row[4], mentions: row[5], isMuted: row[6],
             notifications: (row[18] as String?).flatMap { NotificationLevel(rawValue: $0) }, isPinned: row[7],
             isMarkedUnread: row[8],
             peerReadSeq: row[15], isFrozen: row[16], mute: Mute(stored: row[17]),
-            draft: (row[14] as String?).flatMap { try? Draft(stored: $0) },
-            localExtension: (row[13] as String?).map { RawJSON(known: $0) },
+            draft: try text(row[14], "body", of: .draft(id)).flatMap { try? Draft(stored: $0) },
+            localExtension: try text(row[13], "extension", of: sealed).map { RawJSON(known: $0) },
             place: .init(isPinned: row[7], sortTime: row[12], number: row[0]))
     }
 

@@ -1,4 +1,5 @@
 import GRDB
+import StoreFiles
 
 extension LocalStore {
     /// The schema's history.
@@ -174,6 +175,7 @@ extension LocalStore {
             // Which messages the user wants pushed, where they set something there.
             try db.execute(sql: "ALTER TABLE conversation ADD COLUMN notifications TEXT")
         }
+        migrator.registerMigration("8", migrate: SealingSchema.create)
         return migrator
     }
 }

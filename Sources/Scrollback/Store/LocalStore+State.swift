@@ -2,6 +2,7 @@ import GRDB
 package import ScrollbackModel
 import ScrollbackSync
 import ScrollbackWire
+import StoreFiles
 
 /// What the user sets in a conversation, here and now; the server is told when it can be.
 package enum StateSort: String, Sendable {
@@ -238,7 +239,9 @@ extension LocalWriter {
 
     /// What the app keeps with the entry.
     package func setExtension(_ json: RawJSON?, of id: ConversationID) throws {
+        let number = try number(of: id)
+        let stored = try reader.stored(["extension": json?.text], of: .conversation(id), numbered: number)
         try db.cachedStatement(sql: "UPDATE conversation SET extension = ? WHERE number = ?")
-            .execute(arguments: [json?.text, try number(of: id)])
+            .execute(arguments: [stored[0], number])
     }
 }

@@ -75,33 +75,32 @@ extension LocalReader {
     }
 
     private func searchRows(_ run: UnindexedRun, limit: Int) throws -> [SearchRow] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT seq, timetoken, type, content, id, sender FROM message
-                WHERE conversation = ? AND seq BETWEEN ? AND ?
-                ORDER BY seq DESC LIMIT ?
-                """)
         var rows: [SearchRow] = []
         let name = try String.fetchOne(
             db.cachedStatement(sql: "SELECT id FROM conversation WHERE number = ?"), arguments: [run.conversation])
         // Of a conversation that is gone there are no rows.
         guard let conversation = try name.map({ try ConversationID($0) }) else { return [] }
-        try statement.run {
+        try self.run(
+            """
+            SELECT seq, timetoken, type, content, id, sender FROM message
+            WHERE conversation = ? AND seq BETWEEN ? AND ?
+            ORDER BY seq DESC LIMIT ?
+            """
+        ) {
             $0.add(run.conversation)
             $0.add(run.places.lowerBound)
             $0.add(run.places.upperBound)
             $0.add(Int64(limit))
         } row: { row in
             let (seq, time, type) = (row.integer(), row.bits(), MessageType(rawValue: row.text()))
-            let content = row.optionalText().map { MessageContent(known: type, json: RawJSON(known: $0)) }
+            let content = try row.optionalText("content", of: .message(run.conversation, seq))
+                .map { MessageContent(known: type, json: RawJSON(known: $0)) }
             let (id, sender) = (row.optionalUUID().map { MessageID($0) }, UserID(known: row.text()))
             let text = content.flatMap { content in
                 id.flatMap { SearchableText.of(sealing?.open(content, in: conversation, $0, by: sender)) }
             }
             rows.append(SearchRow(seq: seq, time: Timetoken(rawValue: time), text: text))
             return true
-        } failure: { code, _ in
-            DatabaseError(resultCode: ResultCode(rawValue: code), sql: statement.sql)
         }
         return rows
     }
@@ -112,17 +111,9 @@ extension LocalReader {
             db.cachedStatement(sql: "SELECT id, epoch FROM conversation WHERE number = ? AND epoch IS NOT NULL"),
             arguments: [place.conversation])
         guard let known else { return nil }
-        let epoch = Epoch(rawValue: UInt64(bitPattern: known[1]))
-        var found: Message?
-        try db.cachedStatement(sql: "SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND seq = ?")
-            .messages(in: ConversationID(known[0] as String), epoch: epoch) {
-                $0.add(place.conversation)
-                $0.add(place.seq)
-            } take: {
-                found = opened($0)
-                return false
-            }
-        return found
+        return try message(
+            at: place.seq, number: place.conversation, in: ConversationID(known[0] as String),
+            epoch: Epoch(rawValue: UInt64(bitPattern: known[1])))
     }
 
     /// How many runs wait to be indexed.
@@ -150,9 +141,14 @@ extension LocalWriter {
     }
 
     /// Has places looked at again by whoever indexes, in the transaction that changed them.
+    ///
+    /// Where there is no index yet nothing is noted: it begins with everything.
     func markUnindexed(_ places: SeqRangeSet, in conversation: Int64) throws {
         let statement = try db.cachedStatement(
-            sql: "INSERT INTO unindexed (conversation, lower, upper) VALUES (?, ?, ?)")
+            sql: """
+                INSERT INTO unindexed (conversation, lower, upper)
+                SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM meta WHERE key = 'search')
+                """)
         for range in places.ranges {
             try statement.execute(arguments: [conversation, range.lowerBound, range.upperBound])
         }
@@ -175,6 +171,12 @@ extension LocalWriter {
     func indexEverything(_ state: IndexingState) throws {
         try markAllUnindexed()
         try save(state)
+    }
+
+    /// Forgets that there is an index.
+    func forgetIndex() throws {
+        try db.execute(sql: "DELETE FROM meta WHERE key = 'search'")
+        try db.execute(sql: "DELETE FROM unindexed")
     }
 
     private func save(_ state: IndexingState) throws {

@@ -3,7 +3,7 @@ import GRDB
 package import ScrollbackModel
 import ScrollbackSearch
 import ScrollbackWords
-import StoreFiles
+package import StoreFiles
 import Synchronization
 
 /// What one device keeps of one user's conversations: messages, gaps, the outbox, read state.
@@ -17,6 +17,8 @@ package final class LocalStore: Sendable {
     package let user: UserID
     /// Opens messages for whoever reads them: they lie here as they travel.
     package let sealing: MessageSealing
+    /// Seals what lies here.
+    let cipher: StoreCipher?
     /// Where its files are; nothing in memory.
     let directory: URL?
     /// The files of messages; those of a store in memory are gone with it.
@@ -33,13 +35,19 @@ package final class LocalStore: Sendable {
 
     /// Opens the store in a directory, or in memory without one.
     ///
+    /// - Parameters:
+    ///   - keys: that it is sealed with.
+    ///   - keysName: what an error calls them.
+    ///   - adoptsKeys: whether everything is to be sealed with the newest from now on.
     /// - Throws: `local-storage` when it can't be opened, somebody has it open, it is another user's, or a newer version
-    ///   wrote it.
+    ///   wrote it; `invalid-parameter` when keys that it is sealed with are not among those given.
     package init(
-        directory: URL?, user: UserID, eventCapacity: Int = 1_000, cipher: MessageCipher? = nil
+        directory: URL?, user: UserID, eventCapacity: Int = 1_000, cipher: MessageCipher? = nil,
+        keys: StoreKeys? = nil, keysName: String = "storeEncryption", adoptsKeys: Bool = true
     ) throws(ChatError) {
         self.user = user
         sealing = MessageSealing(user: user, cipher: cipher)
+        self.cipher = keys.map { StoreCipher($0, as: .blob, damage: .localStorage) }
         recentsEvents = EventCenter(capacity: eventCapacity) { .missed($0) }
         self.directory = directory
         files = LocalFiles(
@@ -52,6 +60,8 @@ package final class LocalStore: Sendable {
             configuration.prepareDatabase { db in
                 try db.execute(sql: "PRAGMA synchronous = NORMAL")
                 try db.execute(sql: "PRAGMA temp_store = MEMORY")
+                // What is deleted is not left in the file's free places.
+                if !db.configuration.readonly { try db.execute(sql: "PRAGMA secure_delete = ON") }
             }
             configuration.busyMode = .timeout(5)
             if let directory {
@@ -64,7 +74,13 @@ package final class LocalStore: Sendable {
                 database = try DatabaseQueue(configuration: configuration)
             }
             try Self.migrator.migrate(database)
-            try checkOwner()
+            try database.write { db in
+                try checkOwner(db)
+                let reader = reader(of: db)
+                try reader.checkKeys(name: keysName)
+                if adoptsKeys { try LocalWriter(reader: reader).adoptKeys() }
+            }
+            if let directory, isSealed, adoptsKeys { try SearchIndex.erase(in: directory) }
         } catch let error as ChatError {
             throw error
         } catch {
@@ -72,25 +88,30 @@ package final class LocalStore: Sendable {
         }
     }
 
-    private func checkOwner() throws {
-        try database.write { db in
-            let owner = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'user'")
-            if let owner, owner != user.text {
-                throw ChatError(.localStorage, "the local store belongs to another user: give each user a directory")
-            }
-            try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('user', ?)", arguments: [user.text])
+    private func checkOwner(_ db: Database) throws {
+        let owner = try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'user'")
+        if let owner, owner != user.text {
+            throw ChatError(.localStorage, "the local store belongs to another user: give each user a directory")
         }
+        try db.execute(sql: "INSERT OR REPLACE INTO meta VALUES ('user', ?)", arguments: [user.text])
+    }
+
+    private func reader(of db: Database) -> LocalReader {
+        LocalReader(db: db, user: user, sealing: sealing, cipher: cipher)
     }
 
     /// Opens a store that is there already, whoever it belongs to; nothing where there is none.
-    package static func existing(in directory: URL) throws -> LocalStore? {
+    ///
+    /// - Parameter keys: that it is sealed with; it stays as it is.
+    package static func existing(in directory: URL, keys: StoreKeys? = nil) throws -> LocalStore? {
         let file = directory.appending(path: fileName)
         guard FileManager.default.fileExists(atPath: file.path) else { return nil }
         let owner = try DatabaseQueue(path: file.path).read { db in
             try String.fetchOne(db, sql: "SELECT value FROM meta WHERE key = 'user'")
         }
         guard let owner else { return nil }
-        return try LocalStore(directory: directory, user: UserID(owner))
+        return try LocalStore(
+            directory: directory, user: UserID(owner), keys: keys, keysName: "store-keys", adoptsKeys: false)
     }
 
     private static let fileName = "client.sqlite"
@@ -134,7 +155,7 @@ package final class LocalStore: Sendable {
             try Self.checkOpen(db)
             var answer: Result<Answer, any Error>?
             try db.inTransaction(.deferred) {
-                answer = .success(try body(LocalReader(db: db, user: user, sealing: sealing)))
+                answer = .success(try body(reader(of: db)))
                 return .commit
             }
             return try (answer ?? .failure(ClientCore.closed)).get()
@@ -157,7 +178,6 @@ package final class LocalStore: Sendable {
         reading scope: RecentsEvent.ReadScope? = nil, tellsRecents: Bool = true,
         _ body: @escaping @Sendable (LocalWriter) throws -> Answer
     ) async throws(ChatError) -> Answer {
-        let (user, sealing) = (user, sealing)
         defer { written.yield() }
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
             database.asyncWriteWithoutTransaction { db in
@@ -174,7 +194,7 @@ package final class LocalStore: Sendable {
                     var told = self.toldTotals.withLock { $0 }
                     let changesBefore = db.totalChangesCount
                     try db.inTransaction(.immediate) {
-                        let reader = LocalReader(db: db, user: user, sealing: sealing)
+                        let reader = self.reader(of: db)
                         if isWatched, told == nil { told = try reader.totals() }
                         answer = .success(try body(LocalWriter(reader: reader)))
                         if isWatched { events = try Self.recentsEvents(reader, scope: scope, told: &told) }
@@ -195,7 +215,7 @@ package final class LocalStore: Sendable {
         return try result.get()
     }
 
-    private func failure(_ error: any Error) -> ChatError {
+    func failure(_ error: any Error) -> ChatError {
         if let error = error as? ChatError { return error }
         if hasClosed.load(ordering: .acquiring) { return ClientCore.closed }
         return ChatError(.localStorage, "the local store failed", cause: error)
@@ -208,6 +228,8 @@ package struct LocalReader {
     let user: UserID
     /// Opens the messages that are read; nothing leaves them as they lie in the store.
     var sealing: MessageSealing?
+    /// Opens and seals what lies in the store.
+    var cipher: StoreCipher?
 
     /// The same questions, answered with messages as they lie in the store.
     var asStored: LocalReader {

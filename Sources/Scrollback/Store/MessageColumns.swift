@@ -25,41 +25,52 @@ enum MessageColumns {
         WHERE excluded.rev > message.rev
         """
 
-    static func arguments(_ message: Message, conversation: Int64) -> StatementArguments {
+    static func arguments(
+        _ message: Message, conversation: Int64, _ reader: LocalReader
+    ) throws -> StatementArguments {
         let attributes = message.attributes
+        let row = SealedRow.message(conversation, message.seq)
         return [
             conversation, message.seq, message.n, Int64(bitPattern: message.timetoken.rawValue), message.id.data,
-            message.sender.text, message.type.rawValue, message.content?.json.text, message.rev,
-            attributes.flagBits, attributes.mentions?.json, attributes.metadata?.text, attributes.extra?.text,
-            attributes.customType, attributes.push?.text, attributes.replyTo?.data,
+            message.sender.text, message.type.rawValue,
+            try reader.stored(message.content?.json.text, "content", of: row), message.rev, attributes.flagBits,
+            try reader.stored(attributes.mentions?.json, "mentions", of: row),
+            try reader.stored(attributes.metadata?.text, "metadata", of: row),
+            try reader.stored(attributes.extra?.text, "extra", of: row), attributes.customType,
+            try reader.stored(attributes.push?.text, "push", of: row), attributes.replyTo?.data,
             message.editedAt?.timeIntervalSinceReferenceDate, message.thread?.data, message.replies?.count,
             message.replies.map { Int64(bitPattern: $0.lastReplyAt.rawValue) },
-            message.actions.isEmpty ? nil : message.actions.json,
+            try reader.stored(message.actions.isEmpty ? nil : message.actions.json, "actions", of: row),
         ]
     }
 
-    static func message(_ row: inout Columns, in conversation: ConversationID, epoch: Epoch) throws -> Message {
+    static func message(
+        _ row: inout Columns, in conversation: ConversationID, number: Int64, epoch: Epoch
+    ) throws -> Message {
         let seq = row.integer()
+        let sealed = SealedRow.message(number, seq)
         let n = row.integer()
         let timetoken = Timetoken(rawValue: row.bits())
         guard let id = row.optionalUUID() else { throw ChatError(.localStorage, "a stored message has no id") }
         let sender = UserID(known: row.text())
         let type = MessageType(rawValue: row.text())
-        let content = row.optionalText().map { MessageContent(known: type, json: RawJSON(known: $0)) }
+        let content = try row.optionalText("content", of: sealed).map {
+            MessageContent(known: type, json: RawJSON(known: $0))
+        }
         let rev = row.integer()
         var attributes = MessageAttributes()
         attributes.setFlags(bits: row.integer())
-        attributes.mentions = try row.optionalText().map { try Mentions(json: $0) }
-        attributes.metadata = row.optionalText().map { RawJSON(known: $0) }
-        attributes.extra = row.optionalText().map { RawJSON(known: $0) }
+        attributes.mentions = try row.optionalText("mentions", of: sealed).map { try Mentions(json: $0) }
+        attributes.metadata = try row.optionalText("metadata", of: sealed).map { RawJSON(known: $0) }
+        attributes.extra = try row.optionalText("extra", of: sealed).map { RawJSON(known: $0) }
         attributes.customType = row.optionalText()
-        attributes.push = row.optionalText().map { RawJSON(known: $0) }
+        attributes.push = try row.optionalText("push", of: sealed).map { RawJSON(known: $0) }
         attributes.replyTo = row.optionalUUID().map { MessageID($0) }
         let editedAt = row.optionalDate()
         let thread = row.optionalUUID().map { MessageID($0) }
         let replyCount = row.optionalInteger()
         let lastReply = Timetoken(rawValue: row.bits())
-        let actions = try row.optionalText().map { try [ActionSummary](json: $0) }
+        let actions = try row.optionalText("actions", of: sealed).map { try [ActionSummary](json: $0) }
         return Message(
             conversation: conversation, seq: seq, n: n, id: MessageID(id), timetoken: timetoken, epoch: epoch,
             sender: sender, type: type, content: content, rev: rev, attributes: attributes, editedAt: editedAt,
@@ -68,15 +79,42 @@ enum MessageColumns {
     }
 }
 
-extension Statement {
-    /// The messages a statement over ``MessageColumns/list`` finds, as long as `take` answers whether it wants more.
-    func messages(
-        in conversation: ConversationID, epoch: Epoch, bind: (inout Parameters) -> Void,
-        take: (Message) -> Bool
+extension LocalReader {
+    /// The messages of a conversation that a condition finds, as they lie in the store, as long as `take` answers whether it wants more.
+    ///
+    /// - Parameters:
+    ///   - condition: what follows `WHERE conversation = ?`.
+    ///   - bind: its parameters, after the conversation's number.
+    func eachMessage(
+        in conversation: ConversationID, number: Int64, epoch: Epoch, where condition: String,
+        bind: (inout Parameters) -> Void, take: (Message) -> Bool
     ) throws {
-        try run(bind: bind) { row in
-            take(try MessageColumns.message(&row, in: conversation, epoch: epoch))
-        } failure: { code, _ in
+        try run("SELECT \(MessageColumns.list) FROM message WHERE conversation = ? AND \(condition)") {
+            $0.add(number)
+            bind(&$0)
+        } row: { row in
+            take(try MessageColumns.message(&row, in: conversation, number: number, epoch: epoch))
+        }
+    }
+
+    /// The one message that a condition finds.
+    func message(
+        in conversation: ConversationID, number: Int64, epoch: Epoch, where condition: String,
+        bind: (inout Parameters) -> Void
+    ) throws -> Message? {
+        var found: Message?
+        try eachMessage(in: conversation, number: number, epoch: epoch, where: condition, bind: bind) {
+            found = opened($0)
+            return false
+        }
+        return found
+    }
+
+    /// Runs a kept statement by SQLite's C functions, handing over each row.
+    func run(
+        _ sql: String, bind: (inout Parameters) -> Void, row: (inout Columns) throws -> Bool
+    ) throws {
+        try db.cachedStatement(sql: sql).run(cipher: cipher, bind: bind, row: row) { code, _ in
             DatabaseError(resultCode: ResultCode(rawValue: code), sql: sql)
         }
     }

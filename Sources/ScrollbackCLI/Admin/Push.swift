@@ -7,7 +7,8 @@ struct Push: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Look at the devices that pushes go to, and try the way there.",
         discussion: """
-            Services are set up with `scrollback settings` (push.services), devices are registered by apps.
+            Services are set up with `serve --push-credentials` or PUT /v1/settings (push.services), devices are registered \
+            by apps.
 
             Examples:
               scrollback push devices --as alice

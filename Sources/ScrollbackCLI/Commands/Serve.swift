@@ -53,6 +53,13 @@ struct Serve: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Let such a token have the scope admin (default: no).")
     var tokenAdmin: Bool?
 
+    @Option(
+        help: """
+            A JSON file with credentials of push services, {"push": {"services": {…}}} as PUT /v1/settings takes them; \
+            it wins over the settings, and is taken over anew when it changes.
+            """)
+    var pushCredentials: String?
+
     @Option(help: "Messages a second one user may send; 0 for no limit (default: 20).")
     var sendRate: Double?
 
@@ -98,6 +105,7 @@ struct Serve: AsyncParsableCommand {
                 announceUploads ?? settings.bool(forKey: "announce.uploads") ?? options.announcesUploads
 
             options.storeKeys = try sealing.keys { settings.string(forKey: ConfigKey($0)) }
+            options.pushCredentials = pushCredentials ?? settings.string(forKey: "push.credentials")
             options.pushAuthorities = settings.string(forKey: "push.authorities")
             options.pushRetrySeconds = settings.double(forKey: "push.retry.seconds") ?? options.pushRetrySeconds
             guard options.pushRetrySeconds > 0 else {

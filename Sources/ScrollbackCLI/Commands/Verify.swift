@@ -35,7 +35,7 @@ struct Verify: AsyncParsableCommand {
                 (violations, olderSchema) = try verifyBackup(url)
             } else if FileManager.default.fileExists(atPath: url.appending(path: SQLiteStore.fileName).path) {
                 violations = try verifyServer(url)
-            } else if let store = try LocalStore.existing(in: url) {
+            } else if let store = try LocalStore.existing(in: url, keys: sealing.keysFromEnvironment()) {
                 violations = try await store.read { try $0.violations() }
                 try store.close()
             } else {

@@ -7,8 +7,9 @@ struct Doctor: AsyncParsableCommand {
         abstract: "Check the set-up, and say what is wrong and how to mend it.",
         discussion: """
             Looks at this machine, at the data directory (it reads, and changes nothing), at the keys that tokens of others \
-            are checked by, and at the server: whether it is ready, its clock, its version, the admin key, the WebSocket \
-            upgrade that some proxies don't pass, and the certificate where the address is https. Each check is ok, a warning, failed, or skipped with a reason.
+            are checked by, at the credentials of push services, and at the server: whether it is ready, its clock, its \
+            version, the admin key, the WebSocket upgrade that some proxies don't pass, and the certificate where the \
+            address is https. Each check is ok, a warning, failed, or skipped with a reason.
 
             It exits with 1 if a check failed. With --key, for a server on another machine, the data directory is left out.
 
@@ -22,6 +23,9 @@ struct Doctor: AsyncParsableCommand {
     @Option(help: "Public keys of others who sign tokens, as `serve` has them (default: SCROLLBACK_TOKEN_KEYS).")
     var tokenKeys: String?
 
+    @Option(help: "Credentials of push services, as `serve` has them (default: SCROLLBACK_PUSH_CREDENTIALS).")
+    var pushCredentials: String?
+
     func run() async throws {
         try await reporting {
             var findings = SystemChecks.run()
@@ -30,6 +34,7 @@ struct Doctor: AsyncParsableCommand {
                 ? DirectoryChecks(directory: connection.directory).run()
                 : [.skipped("data directory", "with --key the server is on another machine")]
             findings += await KeyChecks(path: tokenKeys).run()
+            findings += PushChecks(path: pushCredentials).run()
             findings += await ServerChecks(address: try connection.address, token: try? connection.adminToken()).run()
             report(findings)
             if findings.contains(where: { $0.outcome == .failed }) { throw Exit.failed }

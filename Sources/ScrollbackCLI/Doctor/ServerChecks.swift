@@ -73,11 +73,7 @@ struct ServerChecks {
 
     /// The header is to the second.
     private func clock(_ response: HTTPClientResponse, _ asked: Date, _ answered: Date) -> Finding {
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = TimeZone(secondsFromGMT: 0)
-        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-        guard let text = response.headers.first(name: "Date"), let date = formatter.date(from: text) else {
+        guard let text = response.headers.first(name: "Date"), let date = Date(http: text) else {
             return .skipped("clock", "the answer does not say what time it is")
         }
         let low = date.timeIntervalSince(answered)

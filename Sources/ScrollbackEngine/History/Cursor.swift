@@ -29,7 +29,7 @@ struct PageCursor {
                 filter.write(to: &writer)
             }
         }
-        return HistoryCursor(rawValue: Data(writer.bytes).base64URLEncodedString())
+        return HistoryCursor(rawValue: Data(writer.bytes).base64URL)
     }
 
     init(direction: Direction, seq: Seq, end: Seq? = nil, epoch: Epoch, sort: Sort, filter: MessageFilter) {
@@ -43,7 +43,7 @@ struct PageCursor {
 
     /// - Throws: `invalid-parameter` when it is not one of ours.
     init(_ cursor: HistoryCursor) throws(ChatError) {
-        guard let data = Data(base64URLEncoded: cursor.rawValue), let read = Self.read(Array(data)) else {
+        guard let data = Data(base64URL: cursor.rawValue), let read = Self.read(Array(data)) else {
             throw .invalidParameter("cursor", "must be one that a page gave, as it was")
         }
         self = read
@@ -121,26 +121,5 @@ extension MessageFilter {
             }
         }
         self = filter
-    }
-}
-
-extension Data {
-    func base64URLEncodedString() -> String {
-        var text = ""
-        for byte in base64EncodedData() {
-            switch byte {
-            case UInt8(ascii: "+"): text.append("-")
-            case UInt8(ascii: "/"): text.append("_")
-            case UInt8(ascii: "="): break
-            default: text.unicodeScalars.append(Unicode.Scalar(byte))
-            }
-        }
-        return text
-    }
-
-    init?(base64URLEncoded text: String) {
-        var text = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        while text.utf8.count % 4 != 0 { text += "=" }
-        self.init(base64Encoded: text)
     }
 }

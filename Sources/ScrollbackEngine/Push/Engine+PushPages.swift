@@ -133,7 +133,9 @@ extension Engine {
         of subject: PushScene.Subject, to user: UserID, _ settings: PushSettings, _ scene: inout PushScene
     ) throws -> [DuePush] {
         guard let person = try scene.person(user) else { return [] }
-        let devices = try scene.store.pushDevices(of: user).filter { settings.services[$0.device.service] != nil }
+        let devices = try scene.store.pushDevices(of: user).filter {
+            settings.credentials(for: $0.device.service) != nil
+        }
         guard !devices.isEmpty else { return [] }
         let caller = Caller(user: user)
         let badge = try totals(of: involvements(of: user, in: scene.store), for: caller, in: scene.store).unread

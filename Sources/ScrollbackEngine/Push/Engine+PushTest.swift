@@ -25,12 +25,12 @@ extension Engine {
             throw .invalidParameter(
                 "device", "must be there: \(user) has registered none\(name), as apps do when they start")
         }
-        let services = settings.push.services
+        let settings = self.settings.push
         var trials: [PushTrial] = []
         for row in devices {
             let service = row.device.service
             var trial = PushTrial(device: row.device.id, service: service, outcome: .sent)
-            if let credentials = services[service] {
+            if let credentials = settings.credentials(for: service) {
                 trial.outcome = await gateway.send(trialNotification(to: row, by: caller), with: credentials)
             } else {
                 trial.outcome = .refused(

@@ -105,7 +105,7 @@ extension Engine {
             func begin() {
                 guard let next = rest.popFirst() else { return }
                 group.addTask {
-                    guard let credentials = settings.services[next.notification.device.service] else {
+                    guard let credentials = settings.credentials(for: next.notification.device.service) else {
                         return (next, .refused("the service is not set up"))
                     }
                     return (next, await gateway.send(next.notification, with: credentials))

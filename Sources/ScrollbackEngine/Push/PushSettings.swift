@@ -15,11 +15,22 @@ package struct PushSettings: Hashable, Sendable {
     ///
     /// Secret: shown are the members of `PushService.shownCredentials` alone.
     package var services: [PushService: RawJSON] = [:]
+    /// The same by the operator's configuration, which wins: no change of settings touches it, and no store has it.
+    package internal(set) var configured: [PushService: RawJSON] = [:]
 
     package init() {}
 
     /// Whether any push can go anywhere.
-    var isOn: Bool { !services.isEmpty }
+    var isOn: Bool { !services.isEmpty || !configured.isEmpty }
+
+    func credentials(for service: PushService) -> RawJSON? { configured[service] ?? services[service] }
+
+    /// As nobody set anything; what the configuration says stays.
+    var cleared: PushSettings {
+        var cleared = PushSettings()
+        cleared.configured = configured
+        return cleared
+    }
 
     private static let longestInterval = 3600
     private static let longestLink = 2048
@@ -42,11 +53,25 @@ package struct PushSettings: Hashable, Sendable {
             writer.field("link", link)
             writer.key("services")
             writer.object { writer in
-                for (service, credentials) in services.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                    writer.field(service.rawValue, withSecrets ? credentials : service.shown(credentials))
+                for service in PushService.allCases.sorted(by: { $0.rawValue < $1.rawValue }) {
+                    writer.field(service.rawValue, withSecrets ? services[service] : shown(service))
                 }
             }
         }
+    }
+
+    /// What may be seen of a service; nil where it is not set up.
+    private func shown(_ service: PushService) -> RawJSON? {
+        guard let credentials = credentials(for: service) else { return nil }
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("isSet", true)
+            writer.field("source", configured[service] == nil ? "settings" : "file")
+            // An operator who has moved a secret to the file wants to see that the store has it no more.
+            if configured[service] != nil, services[service] != nil { writer.field("alsoInSettings", true) }
+            service.writeShown(credentials, to: &writer)
+        }
+        return writer.json
     }
 
     /// Takes over what is said; what the change does not speak of stays, and a service that is null goes.
@@ -59,25 +84,50 @@ package struct PushSettings: Hashable, Sendable {
                 }
                 intervalSeconds = seconds
             case "link": link = try value.null() ? nil : value.string()
-            case "services":
-                try value.object { (name, value) throws(ChatError) in
-                    guard let service = PushService(rawValue: name) else {
-                        let names = PushService.allCases.map(\.rawValue).joined(separator: ", ")
-                        throw .invalidParameter("push.services", "has \(name), which is none of \(names)")
-                    }
-                    guard try !value.null() else {
-                        services[service] = nil
-                        return
-                    }
-                    let json = try value.raw()
-                    guard json.isObject else {
-                        throw .invalidParameter("push.services.\(name)", "must be a JSON object")
-                    }
-                    services[service] = json
-                }
+            case "services": try readServices(&value)
             default: if try !texts.read(name, &value) { try value.skip() }
             }
         }
+    }
+
+    private mutating func readServices(_ reader: inout JSONReader) throws(ChatError) {
+        try reader.object { (name, value) throws(ChatError) in
+            guard let service = PushService(rawValue: name) else {
+                let names = PushService.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .invalidParameter("push.services", "has \(name), which is none of \(names)")
+            }
+            guard try !value.null() else {
+                services[service] = nil
+                return
+            }
+            let json = try value.raw()
+            guard json.isObject else { throw .invalidParameter("push.services.\(name)", "must be a JSON object") }
+            guard configured[service] == nil else {
+                throw .invalidParameter(
+                    "push.services.\(name)", "is set by the file of push-credentials: change it there")
+            }
+            services[service] = json
+        }
+    }
+
+    /// The services of a file that has them as a change of settings has: `{"push": {"services": {…}}}`.
+    ///
+    /// - Throws: where it is wrong, and never what it says there. What else settings have is refused: nobody would heed it.
+    package static func services(inFile bytes: [UInt8]) throws(ChatError) -> [PushService: RawJSON] {
+        var reader = try JSONReader(bytes)
+        var settings = PushSettings()
+        func refuse(_ name: String) -> ChatError {
+            .invalidParameter(name, "is not for this file, which has push.services alone")
+        }
+        try reader.object { (name, value) throws(ChatError) in
+            guard name == "push" else { throw refuse(name) }
+            try value.object { (name, value) throws(ChatError) in
+                guard name == "services" else { throw refuse("push.\(name)") }
+                try settings.readServices(&value)
+            }
+        }
+        try reader.end()
+        return settings.services
     }
 
     /// Where the app is to open for a message.
@@ -101,17 +151,12 @@ extension PushService {
         "templateTextParameters", "templateTitleParameters", "title", "tokenEndpoint", "topic", "type", "url",
     ]
 
-    func shown(_ credentials: RawJSON) -> RawJSON {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.field("isSet", true)
-            var reader = JSONReader(credentials.text)
-            // What was stored is an object.
-            try? reader.object { (name, value) throws(ChatError) in
-                let json = try value.raw()
-                if Self.shownCredentials.contains(name) { writer.field(name, json) }
-            }
+    fileprivate func writeShown(_ credentials: RawJSON, to writer: inout JSONWriter) {
+        var reader = JSONReader(credentials.text)
+        // What was taken is an object.
+        try? reader.object { (name, value) throws(ChatError) in
+            let json = try value.raw()
+            if Self.shownCredentials.contains(name) { writer.field(name, json) }
         }
-        return writer.json
     }
 }

@@ -1,3 +1,4 @@
+import HeapModule
 package import ScrollbackModel
 
 /// Which conversations of the list are asked for.
@@ -37,7 +38,9 @@ extension Engine {
             var heads: [ConversationHead] = []
             var last: RecentsPlace?
             var bytes = 0
-            for place in try places(filter, below: bound, for: caller, in: store) {
+            // A page is a hundred of maybe ten thousand: the rest need no order.
+            var places = Heap(try places(filter, below: bound, for: caller, in: store))
+            while let place = places.popMax() {
                 if heads.count == limit || bytes >= PageRoom.answerBytes { return (heads, last?.text) }
                 last = place
                 guard let row = try store.conversation(numbered: place.number),
@@ -54,7 +57,7 @@ extension Engine {
         }
     }
 
-    /// The places in the caller's list, highest first, of what may stand there.
+    /// The places in the caller's list, in any order, of what may stand there.
     private func places(
         _ filter: ListFilter, below bound: RecentsPlace?, for caller: Caller, in store: any StoreReader
     ) throws -> [RecentsPlace] {
@@ -74,7 +77,7 @@ extension Engine {
                 try add(channel.place, isMember: channel.isMember)
             }
         }
-        return places.sorted(by: >)
+        return places
     }
 
     /// Where somebody who left stands in their list.

@@ -46,29 +46,6 @@ package struct FCM: PushProvider {
         func verify(using algorithm: some JWTAlgorithm) {}
     }
 
-    private struct Grant: Decodable {
-        var token: String
-        var seconds: Double
-
-        enum CodingKeys: String, CodingKey {
-            case token = "access_token"
-            case seconds = "expires_in"
-        }
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            token = try container.decode(String.self, forKey: .token)
-            // It may be a string.
-            seconds =
-                try (try? container.decode(Double.self, forKey: .seconds))
-                ?? Double(container.decode(String.self, forKey: .seconds)) ?? 0
-        }
-    }
-
-    private struct NoGrant: Error {
-        var status: Int
-    }
-
     init(_ credentials: PushCredentials, over transport: any PushTransport, clock: @escaping @Sendable () -> Date)
         throws
     {
@@ -88,25 +65,17 @@ package struct FCM: PushProvider {
         endpoint = "\(host)/v1/projects/\(account.projectID)/messages:send"
         mode = try credentials.choice("mode", or: .notification)
         retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
-        tokens = TokenCache(leastAge: 60, clock: clock) {
-            let now = clock()
+        tokens = AccessGrant.tokens(
+            at: account.tokenAddress, retrySeconds: retrySeconds, over: transport, clock: clock
+        ) { now in
             let kid = JWKIdentifier(string: account.keyID)
+            let issued = Int(now.timeIntervalSince1970)
             let claims = Claims(
                 iss: account.email, scope: "https://www.googleapis.com/auth/firebase.messaging",
-                aud: account.tokenAddress, iat: Int(now.timeIntervalSince1970),
-                exp: Int(now.timeIntervalSince1970) + 3600)
+                aud: account.tokenAddress, iat: issued, exp: issued + 3600)
             let assertion = try await JWTKeyCollection().add(rsa: key, digestAlgorithm: .sha256, kid: kid)
                 .sign(claims, kid: kid)
-            let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)"
-            let response = try await transport.post(
-                PushRequest(
-                    url: account.tokenAddress, headers: ["content-type": "application/x-www-form-urlencoded"],
-                    body: Array(form.utf8)))
-            guard response.status == 200,
-                let grant = try? JSONDecoder().decode(Grant.self, from: Data(response.body))
-            else { throw NoGrant(status: response.status) }
-            // Some minutes before it is over, as Google's own libraries do.
-            return TokenCache.Token(text: grant.token, renewAt: now + max(0, grant.seconds - 225))
+            return ["grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion": assertion]
         }
     }
 
@@ -114,26 +83,13 @@ package struct FCM: PushProvider {
         guard let body = Self.body(for: notification, mode: mode, now: clock()) else {
             return .refused("the payload is larger than \(Self.payloadLimit) bytes")
         }
-        do {
-            let token = try await tokens.token()
-            let response = try await post(body, token)
-            guard response.status == 401 else { return outcome(of: response) }
-            return outcome(of: try await post(body, try await tokens.token(after: token)))
-        } catch let error as NoGrant {
-            return .later(after: retrySeconds, "no access token: status \(error.status)")
-        } catch {
-            return .later(after: nil, "no answer: \(error)")
+        return await withToken(of: tokens) { token in
+            let headers = ["authorization": "Bearer \(token)", "content-type": "application/json"]
+            return answer(to: try await transport.post(PushRequest(url: endpoint, headers: headers, body: body)))
         }
     }
 
-    private func post(_ body: [UInt8], _ token: String) async throws -> PushResponse {
-        try await transport.post(
-            PushRequest(
-                url: endpoint, headers: ["authorization": "Bearer \(token)", "content-type": "application/json"],
-                body: body))
-    }
-
-    private func outcome(of response: PushResponse) -> PushOutcome {
+    private func answer(to response: PushResponse) -> PushAnswer {
         struct Failure: Decodable {
             struct Detail: Decodable {
                 var errorCode: String?
@@ -144,20 +100,18 @@ package struct FCM: PushProvider {
             }
             var error: Error
         }
-        if response.status == 200 { return .sent }
+        if response.status == 200 { return .settled(.sent) }
         // A gateway may answer with something else.
         let failure = try? JSONDecoder().decode(Failure.self, from: Data(response.body))
         let code =
             failure?.error.details?.lazy.compactMap(\.errorCode).first ?? failure?.error.status
             ?? "status \(response.status)"
         switch (response.status, code) {
-        case (404, "UNREGISTERED"): return .gone(since: nil)
-        case (403, "SENDER_ID_MISMATCH"): return .refused(code)
-        // The operator's to mend: it is tried until they have, or it is too late.
-        case (401, _), (403, _): return .later(after: max(300, retrySeconds), code)
-        case (429, _): return .later(after: response.retryAfter ?? 60, code)
-        case (408, _), (500..., _): return .later(after: response.retryAfter ?? retrySeconds, code)
-        default: return .refused(code)
+        case (404, "UNREGISTERED"): return .settled(.gone(since: nil))
+        case (403, "SENDER_ID_MISMATCH"): return .settled(.refused(code))
+        // The operator's to mend: another token would be no better.
+        case (403, _): return .settled(.later(after: PushWait.denial, code))
+        default: return PushAnswer(response, retrySeconds: retrySeconds, reason: code)
         }
     }
 }

@@ -27,7 +27,7 @@ package struct Honor: PushProvider {
         setup.title = try credentials.optionalText("title")
         self.setup = setup
         retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
-        tokens = ClientGrant.tokens(
+        tokens = AccessGrant.tokens(
             id: client, secret: secret,
             at: try credentials.tokenEndpoint(or: "https://iam.developer.honor.com/auth/token"),
             retrySeconds: retrySeconds, over: transport, clock: clock)

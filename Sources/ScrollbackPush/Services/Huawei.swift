@@ -26,7 +26,7 @@ package struct Huawei: PushProvider {
         setup.title = try credentials.optionalText("title")
         self.setup = setup
         retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
-        tokens = ClientGrant.tokens(
+        tokens = AccessGrant.tokens(
             id: appID, secret: secret,
             at: try credentials.tokenEndpoint(or: "https://oauth-login.cloud.huawei.com/oauth2/v3/token"),
             retrySeconds: retrySeconds, over: transport, clock: clock)

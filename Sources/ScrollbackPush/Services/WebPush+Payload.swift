@@ -95,17 +95,3 @@ package enum WebPushEncryption {
         return salt + size + [UInt8(ours.count)] + Array(ours) + Array(sealed.ciphertext) + Array(sealed.tag)
     }
 }
-
-extension Data {
-    /// Reads base64url, with padding or without.
-    package init?(base64URL text: String) {
-        var text = text.replacing("-", with: "+").replacing("_", with: "/")
-        while text.utf8.count % 4 != 0 { text += "=" }
-        self.init(base64Encoded: text)
-    }
-
-    /// As base64url without padding.
-    package var base64URL: String {
-        base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    }
-}

@@ -11,6 +11,9 @@ package final class HTTP2PushTransport: PushTransport {
     private let authorities: String?
     private let agent: String
 
+    /// How long a service may take to answer.
+    private static let timeout = Duration.seconds(30)
+
     private struct Origin: Hashable {
         var host: String
         var port: Int
@@ -29,7 +32,9 @@ package final class HTTP2PushTransport: PushTransport {
         let service = try service(Origin(host: host, port: url.port ?? 443))
         var request = request
         request.headers["user-agent"] = agent
-        return try await withDeadline { [request] in try await service.connection().post(request, to: url) }
+        return try await withDeadline(Self.timeout) { [request] in
+            try await service.connection().post(request, to: url)
+        }
     }
 
     private func service(_ origin: Origin) throws -> HTTP2Service {
@@ -92,21 +97,5 @@ private actor HTTP2Service {
     func close() async {
         for connection in connections { await connection.close() }
         connections = []
-    }
-}
-
-/// Half a minute is the most a service gets.
-func withDeadline(
-    _ body: @escaping @Sendable () async throws -> PushResponse
-) async throws -> PushResponse {
-    try await withThrowingTaskGroup(of: PushResponse?.self) { group in
-        group.addTask { try await body() }
-        group.addTask {
-            try await Task.sleep(for: .seconds(30))
-            return nil
-        }
-        defer { group.cancelAll() }
-        guard let first = try await group.next(), let response = first else { throw URLError(.timedOut) }
-        return response
     }
 }

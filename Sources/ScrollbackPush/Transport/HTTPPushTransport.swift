@@ -46,8 +46,7 @@ package final class HTTPPushTransport: PushTransport {
     }
 
     package func post(_ request: PushRequest) async throws -> PushResponse {
-        // The client's own deadline ends with the answer's head: a body may drip for ever after it.
-        try await withDeadline { try await self.exchange(request) }
+        try await withDeadline(Self.timeout) { try await self.exchange(request) }
     }
 
     private func exchange(_ request: PushRequest) async throws -> PushResponse {

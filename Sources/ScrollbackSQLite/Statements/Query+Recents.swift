@@ -19,7 +19,7 @@ extension Query {
         SELECT c.number, iif(c.recentSeq > 0, c.recentTime, c.timetoken), m.isPinned, m.standing = 1, c.kind = 'community'
         FROM member m CROSS JOIN conversation c ON c.number = m.conversation
         WHERE m.user = ?1 AND (?2 = '' OR c.kind = ?2) AND (c.kind <> 'community' OR c.part = '')
-            AND (c.kind = 'community' OR NOT c.isDeleted AND c.kind IN (\(kindsWithRecents)) AND c.head > 0
+            AND (c.kind = 'community' OR NOT c.isDeleted AND c.kind NOT IN (\(kindsWithoutRecents)) AND c.head > 0
                 AND iif(c.recentSeq > 0, c.recentSeq, c.head) > m.removedSeq AND (?3 IS NULL OR m.isMuted = ?3)
                 AND (NOT ?4 OR m.isMarkedUnread OR c.head > \(position)))
         """
@@ -44,6 +44,7 @@ extension Query {
     private static let position = "max(c.firstSeq - 1, m.joinSeq, m.readSeq, m.clearSeq)"
     /// The block (`BitBlock`: 1,024 numbers) of the first running number that may be unread.
     private static let firstBlock = "(max(c.floorN, m.joinN, m.readN, m.clearN) + 1) / 1024"
-    private static let kindsWithRecents =
-        ConversationKind.allCases.filter(\.traits.hasRecents).map { "'\($0.rawValue)'" }.joined(separator: ", ")
+    /// One, so that no table is made of them and searched for each row.
+    private static let kindsWithoutRecents =
+        ConversationKind.allCases.filter { !$0.traits.hasRecents }.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 }

@@ -148,17 +148,7 @@ struct Verification {
     /// Opens everything that is sealed: a value that was altered or is another row's does not.
     mutating func checkSeals() throws {
         guard connection.cipher != nil else { return }
-        for table in SealedTable.all {
-            var last: [SealedRow.Part]?
-            repeat {
-                var unopened: [String] = []
-                let rows = try table.rows(after: last, limit: 500, connection) { error in
-                    unopened.append((error as? ChatError)?.message ?? "\(error)")
-                }
-                for finding in unopened { try found(finding) }
-                last = rows.count == 500 ? rows.last?.key : nil
-            } while last != nil
-        }
+        try connection.seals.check { try found($0) }
     }
 
     mutating func checkConversations() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import ScrollbackModel
 
 /// The keys of a JWK Set (RFC 7517), as whoever signs tokens publishes them.
 struct JWKSet: Sendable {

@@ -311,11 +311,3 @@ private struct Claims: JWTPayload {
     /// The signature is checked by the library; times are checked where the clock is.
     func verify(using algorithm: some JWTAlgorithm) throws {}
 }
-
-extension Data {
-    init?(base64URL text: String) {
-        var text = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        while text.utf8.count % 4 != 0 { text += "=" }
-        self.init(base64Encoded: text)
-    }
-}

@@ -1,6 +1,7 @@
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
+import StoreFiles
 import Synchronization
 
 /// What an operator watches, as counters that cost an atomic addition, written out in Prometheus' text format (version

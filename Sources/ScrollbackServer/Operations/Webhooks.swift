@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import ScrollbackEngine
+import ScrollbackPush
 import ServiceLifecycle
 import Synchronization
 
@@ -32,19 +33,7 @@ final class HTTPWebhooks: WebhookTransport {
     }
 
     func post(_ request: WebhookRequest) async throws -> WebhookResponse {
-        // The client's own deadline ends with the answer's head: a body may drip for ever after it.
-        try await withThrowingTaskGroup(of: WebhookResponse?.self) { group in
-            group.addTask { try await self.exchange(request) }
-            group.addTask {
-                try await Task.sleep(for: request.timeout)
-                return nil
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next(), let response = first else {
-                throw HTTPClientError.deadlineExceeded
-            }
-            return response
-        }
+        try await withDeadline(request.timeout) { try await self.exchange(request) }
     }
 
     private func exchange(_ request: WebhookRequest) async throws -> WebhookResponse {

@@ -57,6 +57,14 @@ package struct StoreKeys: Sendable {
     /// Seals what is written from now on; without it that is kept as it is.
     package let newest: StoreKey?
 
+    /// - Parameters:
+    ///   - newest: seals from now on; nothing to take the seals off.
+    ///   - older: open what was sealed with them.
+    package init(newest: StoreKey?, older: [StoreKey]) {
+        self.newest = newest
+        keys = (newest.map { [$0] } ?? []) + older
+    }
+
     /// - Throws: `invalid-parameter` naming the line that can't be read, never what is in it.
     package init(text: String) throws(ChatError) {
         var keys: [StoreKey] = []
@@ -82,12 +90,18 @@ package struct StoreKeys: Sendable {
         guard isPlain || !keys.isEmpty else {
             throw Self.refusal("there is no key: make one with `openssl rand -base64 32`")
         }
-        self.keys = keys
-        newest = isPlain ? nil : keys.first
+        self.init(newest: isPlain ? nil : keys.first, older: isPlain ? keys : Array(keys.dropFirst()))
     }
 
     private static func refusal(_ message: String) -> ChatError {
         ChatError(.invalidParameter, message, parameter: "keys")
+    }
+
+    /// Says which keys a store takes that were not given, as the end of a sentence that begins with the argument's name.
+    package static func refusal(of missing: [StoreKey.ID], given keys: StoreKeys?) -> String {
+        func list(_ ids: [StoreKey.ID]) -> String { ids.map(\.description).joined(separator: ", ") }
+        let given = keys.map { $0.keys.isEmpty ? "it has no key" : "it has \(list($0.keys.map(\.id)))" }
+        return "must have the key \(list(missing)), which this store is sealed with; \(given ?? "no keys are given")"
     }
 
     package subscript(id: StoreKey.ID) -> StoreKey? { keys.first { $0.id == id } }

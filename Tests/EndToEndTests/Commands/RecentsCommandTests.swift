@@ -37,12 +37,16 @@ struct RecentsCommandTests {
     func list() async throws {
         let pinned = try await run("pin", "group:crew", "--as", "alice")
         #expect(pinned.code == 0 && pinned.output == "group:crew  pinned, 2 unread, 0 mentions\n", "\(pinned)")
+        let pinnedAgain = try await run("pin", "group:crew", "--as", "alice", "--json")
+        #expect(pinnedAgain.code == 0 && pinnedAgain.output.contains(#""pinned":true"#), "\(pinnedAgain)")
         let muted = try await run("mute", "group:quiet", "--as", "alice", "--json")
         #expect(muted.code == 0 && muted.output.contains(#""muted":true"#), "\(muted)")
         let read = try await run("read", "group:deck", "--as", "alice")
         #expect(read.code == 0 && read.output == "read to 1, 0 unread, 0 mentions\n", "\(read)")
         let marked = try await run("unread", "group:deck", "--as", "alice")
         #expect(marked.output == "group:deck  marked unread, 0 unread, 0 mentions\n", "\(marked)")
+        let markedAgain = try await run("unread", "group:deck", "--as", "alice", "--json")
+        #expect(markedAgain.code == 0 && markedAgain.output.contains(#""markedUnread":true"#), "\(markedAgain)")
 
         let total = "in all: 3 unread, 1 of them muted, 0 mentions"
         #expect(

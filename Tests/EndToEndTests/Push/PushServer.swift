@@ -65,21 +65,39 @@ struct PushServer: Sendable {
         publicKey: "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8"
     )
 
-    /// - Parameter standIns: by service.
-    static func start(_ standIns: [String: PushStandIn], arguments: [String] = []) async throws -> PushServer {
+    /// - Parameters:
+    ///   - standIns: by service.
+    ///   - inFile: whether the server has the credentials from a file, and not by its settings.
+    static func start(
+        _ standIns: [String: PushStandIn], arguments: [String] = [], inFile: Bool = false
+    ) async throws -> PushServer {
         let folder = try RunningServer.makeFolder()
-        // Each trusts the authority of one's own.
-        let authorities = folder.appending(component: "authorities.pem")
-        try standIns.values.map { try $0.file("authority") }.joined().write(
-            to: authorities, atomically: true, encoding: .utf8)
+        let services = try standIns.mapKeysAndValues { try (Self.name($0), credentials($0, $1)) }
+        let file = Self.file(in: folder)
+        if inFile {
+            let members: [String: Any] = ["push": ["services": services]]
+            try JSONSerialization.data(withJSONObject: members, options: .withoutEscapingSlashes).write(to: file)
+        }
+        var shell = "export SCROLLBACK_PUSH_RETRY_SECONDS=0.2"
+        if !standIns.isEmpty {
+            // Each trusts the authority of one's own.
+            let authorities = folder.appending(component: "authorities.pem")
+            try standIns.values.map { try $0.file("authority") }.joined().write(
+                to: authorities, atomically: true, encoding: .utf8)
+            shell += " SCROLLBACK_PUSH_AUTHORITIES='\(authorities.path)'"
+        }
         let server = try await RunningServer.start(
-            ["--send-rate", "0"] + arguments,
-            shell: "export SCROLLBACK_PUSH_AUTHORITIES='\(authorities.path)' SCROLLBACK_PUSH_RETRY_SECONDS=0.2",
-            folder: folder)
+            ["--send-rate", "0"] + (inFile ? ["--push-credentials", file.path] : []) + arguments,
+            shell: shell, folder: folder)
         let push = PushServer(server: server, admin: try await server.admin())
-        try await push.set(["services": standIns.mapKeysAndValues { try (Self.name($0), credentials($0, $1)) }])
+        if !inFile { try await push.set(["services": services]) }
         return push
     }
+
+    private static func file(in folder: URL) -> URL { folder.appending(component: "push.json") }
+
+    /// The file of credentials.
+    var file: URL { Self.file(in: server.folder) }
 
     /// As registrations and metrics call it.
     static func name(_ service: String) -> String { ["webpush": "web", "harmonyos": "harmony"][service] ?? service }

@@ -150,55 +150,71 @@ struct PushTests {
         #expect(!push.server.log.contains(key))
     }
 
-    /// 10,000 pushes and 20 kills in long runs.
-    @Test(
-        "Pushes survive a server that is killed again and again, and a service that is busy, down, hangs and cuts off")
-    func killed() async throws {
-        // Pushed again before the service would like it: this service has other things to do.
+    @Test("Credentials from a file reach the service, follow the file, and are in no answer, log or data directory")
+    func file() async throws {
         guard let standIn = try await standIn("apns") else { return }
-        let push = try await PushServer.start(["apns": standIn])
-        let (groups, people, kills) = Run.isLong ? (40, 250, 20) : (8, 60, 4)
-        let names = (0..<people).map { "user\($0)" }
-        let devices = try await standIn.devices(people)
-        for (name, device) in zip(names, devices) { try await push.register(name, "apns", device) }
-        for group in 0..<groups { try await push.makeGroup("g\(group)", members: ["alice"] + names) }
-        let faults: [[String: Any]] = [
-            ["kind": "status", "status": 429, "reason": "TooManyRequests", "retryAfter": 1],
-            ["kind": "status", "status": 503, "reason": "ServiceUnavailable", "retryAfter": 1],
-            ["kind": "hang", "seconds": 3], ["kind": "reset"], ["kind": "resetAfter"], ["kind": "goaway"],
-            ["kind": "streamReset"],
-        ]
-        try await standIn.order("/faults", ["faults": faults, "mode": "random", "share": 0.1, "seed": 7])
-        var generator = SplitMix64(seed: 11)
-        var sent = 0
-        for kill in 0...kills {
-            let until = groups * (kill + 1) / (kills + 1)
-            while sent < until {
-                let alice = try await push.server.api("alice")
-                try #require(try await alice.send("hello \(sent)", to: "group:g\(sent)").status == 201)
-                sent += 1
-            }
-            guard kill < kills else { break }
-            try await Task.sleep(for: .milliseconds(Int.random(in: 20...400, using: &generator)))
-            push.server.kill()
-            try await push.server.start()
+        let push = try await PushServer.start(["apns": standIn], inFile: true)
+        try await push.makeGroup("swift", members: ["alice", "bob"])
+        try await push.register("bob", "apns", device(standIn, "apns")[0])
+        let alice = try await push.server.api("alice")
+        try #require(try await alice.send("hi", to: "group:swift").status == 201)
+        try await push.pushed()
+        #expect(try await standIn.received().count == 1)
+
+        func shown() async throws -> [String: Any] {
+            let settings = try await push.admin.call("GET", "/v1/settings").json
+            let services = (settings.all["push"] as? [String: Any])?["services"] as? [String: Any]
+            return services?["apns"] as? [String: Any] ?? [:]
         }
-        try await standIn.order("/faults", ["faults": []])
-        try await push.pushed(within: 240)
-        var count: [String: Int] = [:]
-        for notification in try await standIn.received() {
-            let payload = notification["payload"] as? [String: Any]
-            let place = payload?["scrollback"] as? [String: Any]
-            count["\(place?["conversation"] ?? "") \(place?["receiver"] ?? "")", default: 0] += 1
+        #expect(try await shown()["source"] as? String == "file")
+        let refused = try await push.admin.call(
+            "PUT", "/v1/settings", #"{"push":{"services":{"apns":{"keyID":"x"}}}}"#)
+        #expect(refused.status == 422 && refused.json.string("parameter") == "push.services.apns", "\(refused)")
+
+        // A file half written, or without its key, changes nothing and is said once.
+        let written = try Data(contentsOf: push.file)
+        let members = try PushServer.credentials("apns", standIn).filter { $0.key != "topic" }
+        let bad = try JSONSerialization.data(withJSONObject: ["push": ["services": ["apns": members]]])
+        try bad.write(to: push.file)
+        let fault = "push-credentials: \(push.file.path) can't be used: push.services.apns.topic is missing"
+        try await eventually("the fault is logged") { push.server.log.contains(fault) ? true : nil }
+        try #require(try await alice.send("still", to: "group:swift").status == 201)
+        try await push.pushed()
+        #expect(try await standIn.received().count == 2)
+        try Data(#"{"push":{"services":{}}}"#.utf8).write(to: push.file)
+        try await eventually("the service is gone") { try await shown().isEmpty ? true : nil }
+        #expect(push.server.log.components(separatedBy: fault).count == 2)
+
+        let key = try #require(standIn.file("keyFile").split(separator: "\n").dropFirst().first)
+        #expect(!push.server.log.contains(key))
+        #expect(try await !push.admin.call("GET", "/v1/settings").text.contains(key))
+        #expect(try await push.server.terminate() == 0)
+        let files = try #require(FileManager.default.enumerator(atPath: push.server.data.path)?.allObjects as? [String])
+        for name in files {
+            // A directory has no bytes.
+            let data = FileManager.default.contents(atPath: push.server.data.appending(path: name).path)
+            #expect(data?.range(of: Data(key.utf8)) == nil, "\(name)")
         }
-        let missing = (0..<groups).flatMap { group in names.map { "group:g\(group) \($0)" } }.filter {
-            count[$0] == nil
+
+        // No server starts with a file that is no good; this one by a file of settings.
+        try bad.write(to: push.file)
+        let config = push.server.folder.appending(component: "settings.json")
+        try JSONSerialization.data(withJSONObject: ["push": ["credentials": push.file.path]]).write(to: config)
+        let arguments = ["serve", "--port", "0", "--data", push.server.data.path, "--config", config.path]
+        let stopped = try RunningServer.run(arguments, name: "refused", folder: push.server.folder)
+        #expect(try await stopped.waitForEnd() == 1)
+        #expect(stopped.errorText.contains(fault) && !stopped.errorText.contains(key), "\(stopped.errorText)")
+        // What the operator mends it by.
+        func doctor() async throws -> String {
+            let process = try RunningServer.run(
+                ["doctor", "--data", push.server.data.path, "--push-credentials", push.file.path], name: "doctor",
+                folder: push.server.folder)
+            _ = try await process.waitForEnd()
+            return process.outputText
         }
-        #expect(missing.isEmpty, "\(missing.count) are missing: \(missing.prefix(5))")
-        let doubled = count.values.reduce(0) { $0 + $1 - 1 }
-        print("pushed \(groups * people) over \(kills) kills: \(doubled) more than once, \(missing.count) never")
-        // At most what was under way at a kill, and what a service took before it cut the connection.
-        #expect(doubled <= (kills + 1) * 8 * 100 + groups * people / 4)
-        #expect(try await standIn.refused() == [])
+        #expect(try await doctor().contains("failed   push credentials: \(fault)"))
+        try written.write(to: push.file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: push.file.path)
+        #expect(try await doctor().contains("ok       push credentials: apns"))
     }
 }

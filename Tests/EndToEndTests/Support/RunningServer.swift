@@ -17,7 +17,7 @@ final class RunningServer: Sendable {
     private struct State {
         var process: ChildProcess?
         var starts = 0
-        var port = 0
+        var port: Int
         var isSecure = false
     }
 
@@ -40,7 +40,35 @@ final class RunningServer: Sendable {
         data = self.folder.appending(component: "data")
         self.arguments = arguments
         self.shell = shell
-        state = Mutex(State())
+        state = Mutex(State(port: try Self.freePort()))
+    }
+
+    /// Ports below those that the system gives to connections by itself (32,768 and up): one of another test's would be in
+    /// the way of a server that comes back.
+    private static let ports = 10_000..<32_000
+    private static let givenPorts = Mutex<Set<Int>>([])
+
+    private static func freePort() throws -> Int {
+        for _ in 0..<100 {
+            let port = Int.random(in: ports)
+            guard givenPorts.withLock({ $0.insert(port).inserted }), isFree(port) else { continue }
+            return port
+        }
+        throw ChildProcess.Failure(description: "no port is free among \(ports)")
+    }
+
+    private static func isFree(_ port: Int) -> Bool {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
     }
 
     deinit {

@@ -25,17 +25,31 @@ final class WebhookReceiver: Sendable {
     }
 
     enum Mood: Sendable {
-        case answers(String, status: Int = 200, headers: [String: String] = [:])
+        /// - Parameter after: seconds.
+        case answers(String, status: Int = 200, headers: [String: String] = [:], after: Double = 0)
         /// Takes what is posted and says nothing.
         case hangs
         /// Begins to answer and never ends.
         case drips
+        /// Takes what is posted and cuts the connection.
+        case cuts
     }
 
-    private let state: Mutex<(posts: [Post], mood: Mood, channel: (any Channel)?)>
+    private struct State {
+        var posts: [Post] = []
+        var mood: @Sendable (Post) -> Mood
+        var channel: (any Channel)?
+    }
 
-    init(_ mood: Mood = .answers("")) {
-        state = Mutex(([], mood, nil))
+    private let state: Mutex<State>
+
+    convenience init(_ mood: Mood = .answers("")) {
+        self.init { _ in mood }
+    }
+
+    /// - Parameter mood: what becomes of each post.
+    init(mood: @escaping @Sendable (Post) -> Mood) {
+        state = Mutex(State(mood: mood))
     }
 
     deinit { state.withLock { $0.channel }?.close(promise: nil) }
@@ -59,7 +73,7 @@ final class WebhookReceiver: Sendable {
         try await state.withLock { $0.channel }?.close().get()
     }
 
-    func set(_ mood: Mood) { state.withLock { $0.mood = mood } }
+    func set(_ mood: Mood) { state.withLock { $0.mood = { _ in mood } } }
     var posts: [Post] { state.withLock { $0.posts } }
     var port: Int { state.withLock { $0.channel }?.localAddress?.port ?? 0 }
     var url: String { "http://127.0.0.1:\(port)/hook" }
@@ -77,10 +91,11 @@ final class WebhookReceiver: Sendable {
     }
 
     private func take(_ post: Post) -> Mood {
-        state.withLock { state in
+        let mood = state.withLock { state in
             state.posts.append(post)
             return state.mood
         }
+        return mood(post)
     }
 
     private final class Handler: ChannelInboundHandler {
@@ -101,22 +116,31 @@ final class WebhookReceiver: Sendable {
                 post = Post(headers: Dictionary(fields, uniquingKeysWith: { $1 }), body: [])
             case .body(let part): post.body += Array(buffer: part)
             case .end:
-                let mood = take(post)
-                if case .drips = mood {
+                switch take(post) {
+                case .hangs: break
+                case .drips:
                     let head = HTTPResponseHead(
                         version: .http1_1, status: .ok, headers: ["Content-Length": "1000"])
                     context.write(wrapOutboundOut(.head(head)), promise: nil)
                     context.writeAndFlush(
                         wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: #"{"action":"#)))), promise: nil)
+                case .cuts: context.close(promise: nil)
+                case .answers(let text, let status, let fields, let seconds):
+                    var headers = HTTPHeaders(fields.map { ($0.key, $0.value) })
+                    headers.add(name: "Content-Length", value: String(text.utf8.count))
+                    let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: headers)
+                    guard seconds > 0 else { return answer(head, text, context) }
+                    context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Int64(seconds * 1000))) {
+                        self.answer(head, text, context)
+                    }
                 }
-                guard case .answers(let text, let status, let fields) = mood else { return }
-                var headers = HTTPHeaders(fields.map { ($0.key, $0.value) })
-                headers.add(name: "Content-Length", value: String(text.utf8.count))
-                let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: headers)
-                context.write(wrapOutboundOut(.head(head)), promise: nil)
-                context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
-                context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
             }
+        }
+
+        private func answer(_ head: HTTPResponseHead, _ text: String, _ context: ChannelHandlerContext) {
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
     }
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
@@ -18,6 +19,8 @@ class Connection:
         """The concurrent HTTP/2 streams allowed; a service may change it, the peer is then told."""
         self.state: Any = None
         """Whatever the service keeps for a connection."""
+        self.unread: deque[tuple[float, dict[str, Any]]] = deque(maxlen=10_000)
+        """When which notifications were answered whose answers the sender may not have read yet."""
 
 
 class Request:

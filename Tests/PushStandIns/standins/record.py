@@ -39,6 +39,7 @@ class Record:
             "headers": headers,
             "payload": payload,
             "id": id,
+            "answered": True,
             **more,
         }
         self.received.append(notification)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 import traceback
 
 from .faults import Fault, Faults
@@ -13,6 +14,9 @@ from .message import Connection, Exchange, Handler, Request, Response
 from .record import Record
 from .rules import Refused
 from .service import Service
+
+_UNREAD_SECONDS = 5
+"""After so long an answer over HTTP/2 counts as read; over HTTP/1.1 the next request says that it was."""
 
 
 class Entrance(asyncio.Protocol):
@@ -57,12 +61,31 @@ class Gate:
 
     def serve(self, request: Request, exchange: Exchange) -> None:
         self._record.requests += 1
+        if request.connection.protocol != "h2":
+            request.connection.unread.clear()
         fault = self._faults.pick(self._service.kind(request))
         if fault is None:
-            exchange.respond(self._answer(request))
+            exchange.respond(self._take(request))
             return
         self._record.faulted += 1
         self._fail(fault, request, exchange)
+
+    def _take(self, request: Request) -> Response:
+        """Answer a request, and remember what was taken by it."""
+        known = len(self._record.received)
+        response = self._answer(request)
+        now = time.monotonic()
+        request.connection.unread.extend((now, notification) for notification in self._record.received[known:])
+        return response
+
+    @staticmethod
+    def _lose(connection: Connection) -> None:
+        """A connection is cut: its latest answers are lost, or may be."""
+        now = time.monotonic()
+        for answered, notification in connection.unread:
+            if now - answered < _UNREAD_SECONDS:
+                notification["answered"] = False
+        connection.unread.clear()
 
     def _answer(self, request: Request) -> Response:
         try:
@@ -82,21 +105,25 @@ class Gate:
             case "hang":
                 loop.call_later(fault.seconds, self._answer_late, request, exchange)
             case "hangAfter":
-                loop.call_later(fault.seconds, exchange.respond, self._answer(request))
+                loop.call_later(fault.seconds, exchange.respond, self._take(request))
             case "reset":
+                self._lose(request.connection)
                 exchange.cut()
             case "resetAfter":
-                self._answer(request)
+                self._take(request)
+                self._lose(request.connection)
                 exchange.cut()
             case "goaway":
                 exchange.go_away(self._service.going_away(fault))
+                # The connection closes a second later, whatever is on its way.
+                loop.call_later(_UNREAD_SECONDS / 2, self._lose, request.connection)
             case "streamReset":
                 exchange.reset(fault.code)
 
     def _answer_late(self, request: Request, exchange: Exchange) -> None:
         """Answer after a hang, unless the sender has given up."""
         if exchange.is_open():
-            exchange.respond(self._answer(request))
+            exchange.respond(self._take(request))
 
     def malformed(self, connection: Connection, detail: str) -> None:
         if connection.protocol == "h2":

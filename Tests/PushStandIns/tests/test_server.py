@@ -19,6 +19,7 @@ import pytest
 from conftest import ROOT, SHARED, StandIn
 from frames import ACK, DATA, END_STREAM, GOAWAY, HEADERS, RST_STREAM, SETTINGS, RawConnection, frame
 from test_apns import Sender
+from test_webpush import Sender as WebSender
 
 from standins.__main__ import SERVICES, service_type
 from standins.faults import Fault, Faults
@@ -115,6 +116,24 @@ def test_cut_connections(apns: StandIn, kind: str, taken: int) -> None:
         sender.push()
     assert len(apns.received()) == taken
     assert sender.push().status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("http2", "answered"), [(False, [True, True, False, True]), (True, [False, False, False, True])]
+)
+def test_answers_that_are_lost_with_their_connection(
+    started: Callable[..., StandIn], http2: bool, answered: list[bool]
+) -> None:
+    standin = started("webpush")
+    sender = WebSender(standin, http2)
+    # Over HTTP/2 nothing says that an answer was read.
+    assert [sender.push().status_code for _ in range(2)] == [201, 201]
+    for kind in ("resetAfter", "reset"):
+        order(standin, {"kind": kind})
+        with pytest.raises(httpx.TransportError):
+            sender.push()
+    assert sender.push().status_code == 201
+    assert [notification["answered"] for notification in standin.received()] == answered
 
 
 def test_hanging(apns: StandIn) -> None:

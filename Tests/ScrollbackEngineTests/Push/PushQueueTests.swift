@@ -233,7 +233,7 @@ struct PushQueueTests {
         var writer = JSONWriter()
         writer.object { settings.writeMembers(to: &$0) }
         #expect(!writer.text.contains("secret"))
-        #expect(writer.text.contains(#""apns":{"isSet":true,"topic":"com.example.app"}"#))
+        #expect(writer.text.contains(#""apns":{"isSet":true,"source":"settings","topic":"com.example.app"}"#))
         #expect(
             refusal { try world.set { $0.push.services[.apns] = RawJSON(known: #"{"key":"wrong"}"#) } }?.code
                 == .invalidParameter)

@@ -8,14 +8,17 @@ import Synchronization
 final class FakeServices: PushGateway {
     typealias Answer = @Sendable (PushNotification) async -> PushOutcome
 
-    private let state = Mutex<(pushed: [PushNotification], answer: Answer)>(([], { _ in .sent }))
+    private let state = Mutex<(pushed: [PushNotification], credentials: [RawJSON], answer: Answer)>(
+        ([], [], { _ in .sent }))
 
     /// All that were handed over, whatever came of them.
     var pushed: [PushNotification] { state.withLock { $0.pushed } }
+    /// What each of them was handed over with.
+    var credentials: [RawJSON] { state.withLock { $0.credentials } }
     /// Who got what it says, in the order of both.
     var texts: [String] { pushed.map { "\($0.place.receiver): \($0.text.body)" }.sorted() }
 
-    func forget() { state.withLock { $0.pushed = [] } }
+    func forget() { state.withLock { ($0.pushed, $0.credentials) = ([], []) } }
     func answer(_ answer: @escaping Answer) { state.withLock { $0.answer = answer } }
     func answer(_ outcome: PushOutcome) { answer { _ in outcome } }
 
@@ -26,6 +29,7 @@ final class FakeServices: PushGateway {
     func send(_ notification: PushNotification, with credentials: RawJSON) async -> PushOutcome {
         let answer = state.withLock { state in
             state.pushed.append(notification)
+            state.credentials.append(credentials)
             return state.answer
         }
         return await answer(notification)

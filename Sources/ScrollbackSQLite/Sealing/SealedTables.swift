@@ -3,26 +3,11 @@ import ScrollbackEngine
 import ScrollbackModel
 import StoreFiles
 
-/// A table whose texts are sealed where the store has keys.
-struct SealedTable: Sendable {
-    let name: String
-    /// The primary key: a walk goes by it.
-    let key: [String]
-    /// What a row's sealed values are bound to.
-    let binding: [String]
-    let texts: [String]
-
-    private init(_ name: String, key: [String], binding: [String]? = nil, texts: [String]) {
-        self.name = name
-        self.key = key
-        self.binding = binding ?? key
-        self.texts = texts
-    }
-
+extension SealedTable {
     /// Every table that has texts.
     ///
     /// What is in none of these columns stays readable (Documentation/threat-model.md).
-    static let all: [SealedTable] = [
+    static let all = [
         SealedTable("setting", key: ["name"], texts: ["value"]),
         SealedTable("user", key: ["id"], texts: ["name", "avatar", "metadata"]),
         // Its number is given by the insert that has to know it.

@@ -1,0 +1,13 @@
+package import Foundation
+
+extension Date {
+    /// Reads a date as HTTP has them, to the second: `Mon, 23 Nov 2026 09:00:00 GMT` (RFC 9110, section 5.6.7).
+    package init?(http text: String) {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        guard let date = formatter.date(from: text) else { return nil }
+        self = date
+    }
+}

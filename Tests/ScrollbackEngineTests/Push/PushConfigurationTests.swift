@@ -1,0 +1,129 @@
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackWire
+import Testing
+
+/// Push services that the operator's configuration sets up beside the settings.
+@Suite struct PushConfigurationTests {
+    private let services = FakeServices()
+    private let group = ConversationID.group("swift")
+    private let configured = RawJSON(known: #"{"key":"secret","topic":"configured"}"#)
+
+    private func change(_ json: String) -> @Sendable (inout ServerSettings) -> Void {
+        { settings in
+            var reader = JSONReader(json)
+            _ = try? settings.read("push", &reader)
+        }
+    }
+
+    private func shown(_ settings: ServerSettings) -> String {
+        var writer = JSONWriter()
+        writer.object { settings.writeMembers(to: &$0) }
+        return writer.text
+    }
+
+    @Test(arguments: ["null", #"{"services":{"apns":null}}"#, #"{"intervalSeconds":0}"#])
+    func `What the configuration says of a service wins, and stays whatever becomes of the settings`(
+        json: String
+    ) async throws {
+        let world = try World.pushing(services, users: ["bob"])
+        try world.make(group, members: ["alice", "bob"])
+        world.engine.configurePush([.apns: configured])
+        try world.send("1", to: group, by: "alice")
+        try await world.pushAll()
+        let settings = try world.set(change(json))
+        #expect(settings.push.configured == [.apns: configured])
+        try world.send("2", to: group, by: "alice")
+        try await world.pushAll()
+        #expect(services.credentials == [configured, configured])
+        let trials = try await world.engine.tryPush(to: "bob", by: World.admin)
+        #expect(trials.map(\.outcome) == [.sent] && services.credentials.last == configured)
+    }
+
+    @Test func `No store has what the configuration says, and nobody is shown its secrets`() throws {
+        let world = try World.pushing(services)
+        world.engine.configurePush([.apns: configured])
+        #expect(
+            shown(world.engine.settings).contains(
+                #""services":{"apns":{"isSet":true,"source":"file","alsoInSettings":true,"topic":"configured"}}"#))
+        let settings = try world.set(change(#"{"services":{"apns":null},"link":"app://"}"#))
+        #expect(
+            shown(settings).contains(#""services":{"apns":{"isSet":true,"source":"file","topic":"configured"}}"#))
+        let stored = try #require(try world.store.read { try $0.settings() })
+        #expect(stored.text.contains("app://") && !stored.text.contains("secret"))
+        #expect(try World(store: world.store, gateway: services).engine.settings.push.configured.isEmpty)
+    }
+
+    @Test func `A link leads to the message, whatever the conversation is called`() async throws {
+        let world = try World.pushing(services, users: ["bob"])
+        let crew = ConversationID.group("crew:2.b")
+        try world.make(crew, members: ["alice", "bob"])
+        _ = try world.set(change(#"{"link":"app://chat/{conversation}?message={message}&at={seq}"}"#))
+        try world.send("1", to: crew, by: "alice")
+        try await world.pushAll()
+        let pushed = try #require(services.pushed.first)
+        let message = "\(pushed.place.message)".replacing("-", with: "%2D")
+        // Decoded it is the conversation's name as it is written everywhere, in which the colon is encoded already.
+        #expect(pushed.link == "app://chat/group%3Acrew%253A2%2Eb?message=\(message)&at=1")
+        #expect("\(crew)" == "group:crew%3A2.b")
+    }
+
+    @Test func `Settings for a service that is configured are refused by its name; others and null are taken`() throws {
+        let world = try World.pushing(services)
+        world.engine.configurePush([.apns: configured])
+        func read(_ json: String) throws -> PushSettings {
+            var settings = world.engine.settings
+            var reader = JSONReader(json)
+            _ = try settings.read("push", &reader)
+            return settings.push
+        }
+        let refused = refusal { _ = try read(#"{"services":{"apns":{"key":"other"}}}"#) }
+        #expect(refused?.code == .invalidParameter && refused?.parameter == "push.services.apns")
+        #expect(refused?.message.contains("push-credentials") == true)
+        let taken = try read(#"{"services":{"apns":null,"fcm":{}}}"#)
+        #expect(taken.services == [.fcm: RawJSON(known: "{}")])
+    }
+
+    @Test func `A configuration that takes the last service away drops what waits, where settings have none`() throws {
+        let world = try World(gateway: services)
+        try world.make(group, members: ["alice", "bob"])
+        try world.register("bob")
+        world.engine.configurePush([.apns: configured])
+        try world.send("hi", to: group, by: "alice")
+        #expect(try world.engine.waitingPushes().waiting == 1)
+        try world.set { $0.push.services[.fcm] = RawJSON(known: "{}") }
+        world.engine.configurePush([:])
+        #expect(try world.engine.waitingPushes().waiting == 1)
+        try world.set { $0.push.services = [:] }
+        world.engine.configurePush([.apns: configured])
+        try world.send("hi", to: group, by: "alice")
+        world.engine.configurePush([:])
+        #expect(try world.engine.waitingPushes().waiting == 0)
+    }
+
+    @Test func `A file has push services as a change of settings has them`() throws {
+        func services(_ json: String) throws -> [PushService: RawJSON] {
+            try PushSettings.services(inFile: Array(json.utf8))
+        }
+        #expect(
+            try services(#" {"push": {"services": {"apns": {"key":"k"}, "fcm": null}}} "#)
+                == [.apns: RawJSON(known: #"{"key":"k"}"#)])
+        #expect(try services("{}").isEmpty && services(#"{"push":{"services":{}}}"#).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("", "not JSON"), ("[]", "an object"), (#"{"push":{"services":{}}} x"#, "expected the end"),
+        (#"{"services":{"apns":{"key":"secret"}}}"#, "services is not for this file"),
+        (#"{"push":{"services":{},"link":"secret"}}"#, "push.link is not for this file"),
+        (#"{"push":{"services":{"apple":{"key":"secret"}}}}"#, "push.services has apple, which is none of apns"),
+        (#"{"push":{"services":{"apns":"secret"}}}"#, "push.services.apns must be a JSON object"),
+        (#"{"push":{"services":{"apns":{"key":"secret}}}}"#, "not JSON"), (#"{"push":"secret"}"#, "push must be"),
+    ])
+    func `A file that is none is refused by what is wrong with it, and never by what is in it`(
+        json: String, fault: String
+    ) {
+        let error = refusal { _ = try PushSettings.services(inFile: Array(json.utf8)) }
+        #expect(error?.message.contains(fault) == true, "\(error?.message ?? "taken")")
+        #expect(error?.message.contains("secret") == false)
+    }
+}

@@ -1,0 +1,302 @@
+import Foundation
+import GRDB
+import ScrollbackModel
+import ScrollbackSync
+import StoreFiles
+import Testing
+
+@testable import Scrollback
+
+@Suite("What a client keeps is encrypted by a key of the app's")
+final class StoreEncryptionTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "scrollback-\(UUID())")
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private func open(_ encryption: StoreEncryption?) throws -> LocalStore {
+        try LocalStore(directory: folder, user: "alice", keys: encryption?.keys)
+    }
+
+    /// Of samples that are in files of the directory.
+    private var readableWords: [String] {
+        get throws {
+            let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+            let files = try (found?.allObjects as? [URL] ?? []).filter { !$0.hasDirectoryPath }
+                .map { try Data(contentsOf: $0) }
+            #expect(!files.isEmpty)
+            return StoreSamples.words.filter { word in files.contains { $0.range(of: Data(word.utf8)) != nil } }
+        }
+    }
+
+    private func database() throws -> DatabaseQueue {
+        try DatabaseQueue(path: folder.appending(path: "client.sqlite").path)
+    }
+
+    // MARK: What is sealed
+
+    @Test
+    func `Every column that can hold a text is encrypted, or among those that the threat model says are readable`()
+        throws
+    {
+        try open(nil).close()
+        let found = try database().read { database in
+            try String.fetchAll(
+                database,
+                sql: """
+                    SELECT s.name || '.' || c.name FROM sqlite_schema s, pragma_table_info(s.name) c
+                    WHERE s.type = 'table' AND c.type IN ('TEXT', 'BLOB', 'ANY', '') AND s.name NOT LIKE 'sqlite_%'
+                    """)
+        }
+        let sealed = SealedTable.ofClient.flatMap { table in table.texts.map { "\(table.name).\($0)" } }
+        #expect(Set(sealed).isSubset(of: Set(found)))
+        let readable = Set(found).subtracting(sealed)
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let page = try String(
+            contentsOf: root.appending(path: "Documentation/threat-model.md"), encoding: .utf8)
+        let section = try #require(
+            page.components(separatedBy: "\n## ").first { $0.hasPrefix("What stays readable on a device") })
+        let listed = Set(section.matches(of: /`([a-zA-Z_]+\.[a-zA-Z0-9*]+)`/).map { String($0.output.1) })
+        for column in readable {
+            #expect(
+                listed.contains(column) || listed.contains(column.prefix { $0 != "." } + ".*"),
+                "\(column) is not in the threat model")
+        }
+        #expect(listed.isDisjoint(with: sealed))
+    }
+
+    @Test func `No text can be read in an encrypted store's files, and in one that is not every one can`() async throws
+    {
+        var store = try open(nil)
+        try await StoreSamples.write(to: store)
+        let plain = try await StoreSamples.read(from: store)
+        for word in StoreSamples.words { #expect(plain.contains { $0.contains(word) }, "\(word)") }
+        try store.close()
+        #expect(try readableWords == StoreSamples.words)
+
+        try FileManager.default.removeItem(at: folder)
+        store = try open(.sample(1))
+        try await StoreSamples.write(to: store)
+        // Beside the file too, where the newest transactions are.
+        #expect(try readableWords == [])
+        #expect(try await StoreSamples.read(from: store) == plain)
+        try store.close()
+        #expect(try readableWords == [])
+        store = try open(.sample(1))
+        #expect(try await StoreSamples.read(from: store) == plain)
+        try store.close()
+    }
+
+    @Test(arguments: [1, 3, 200])
+    func `What is there is encrypted, its key changed and decrypted again, wherever that is stopped`(
+        rows: Int
+    ) async throws {
+        var store = try open(nil)
+        try await StoreSamples.write(to: store)
+        _ = try await store.write { try $0.apply((2...9).map { .live(.message(StoreSamples.message($0, "more"))) }) }
+        let before = try await StoreSamples.read(from: store)
+        #expect(try await store.read { try $0.sealingProgress() } == nil)
+        try store.close()
+
+        let steps: [(given: StoreEncryption, after: StoreEncryption?, isSealed: Bool)] = [
+            (try .sample(1), try .sample(1), true), (try .sample(2, 1), try .sample(2), true),
+            (try .sample(0, 2), nil, false),
+        ]
+        for (given, after, isSealed) in steps {
+            var last = 0.0
+            var isMore = true
+            while isMore {
+                store = try open(given)
+                let progress = try #require(try await store.read { try $0.sealingProgress() })
+                #expect(progress.fraction >= last && progress.key == given.keys.newest?.id)
+                last = progress.fraction
+                for _ in 0..<5 where isMore { isMore = try await store.write { try $0.sealSome(rows: rows) } }
+                #expect(try await StoreSamples.read(from: store) == before)
+                try store.close()
+            }
+            // Whatever is left is done by a client that is open.
+            store = try open(given)
+            try await store.seal()
+            #expect(try await store.read { try $0.sealingProgress() }?.isDone ?? true)
+            // Beside the file too, though nobody has closed it.
+            #expect(try readableWords == (isSealed ? [] : StoreSamples.words))
+            try store.close()
+            store = try open(after)
+            #expect(try await StoreSamples.read(from: store) == before)
+            #expect(try await store.read { try $0.violations() } == [])
+            try store.close()
+        }
+    }
+
+    @Test func `What was deleted before a store was encrypted is not left in its file`() async throws {
+        var store = try open(nil)
+        _ = try await store.write {
+            try $0.apply((1...300).map { .live(.message(StoreSamples.message($0, StoreSamples.word("content")))) })
+        }
+        try await store.write { try $0.forget(StoreSamples.conversation) }
+        try store.close()
+        store = try open(.sample(1))
+        try await store.seal()
+        try store.close()
+        #expect(try readableWords == [])
+    }
+
+    // MARK: Keys
+
+    @Test func `A store is not opened without its key, with another one, or without one that is in use yet`()
+        async throws
+    {
+        var store = try open(.sample(1))
+        try await StoreSamples.write(to: store)
+        try await store.seal()
+        try store.close()
+        let (first, second) = (
+            try StoreEncryption.sample(1).keys.keys[0].id, try StoreEncryption.sample(2).keys.keys[0].id
+        )
+        var error = #expect(throws: ChatError.self) { try open(nil) }
+        #expect(error?.code == .invalidParameter && error?.parameter == "storeEncryption")
+        #expect(error?.message.contains("\(first)") == true)
+        error = #expect(throws: ChatError.self) { try open(.sample(2)) }
+        #expect(error?.message.contains("\(first)") == true && error?.message.contains("\(second)") == true)
+        // The second is begun with and not done: both are needed.
+        store = try open(.sample(2, 1))
+        try store.close()
+        #expect(throws: ChatError.self) { try open(.sample(2)) }
+        try open(.sample(3, 2, 1)).close()
+        #expect(throws: ChatError.self) { try open(.sample(3)) }
+    }
+
+    @Test func `A store whose key is lost is erased, and begins anew`() async throws {
+        let store = try open(.sample(1))
+        try await StoreSamples.write(to: store)
+        #expect(throws: ChatError.self) { try ChatClient.erase(.directory(folder)) }
+        try store.close()
+        try ChatClient.erase(.directory(folder))
+        try ChatClient.erase(.inMemory)
+        let anew = try open(.sample(2))
+        #expect(try await anew.read { try $0.recents(limit: 9) } == [])
+        try anew.close()
+        try ChatClient.erase(.directory(folder.appending(path: "nothing")))
+    }
+
+    @Test func `Keys that are none are refused by name, and no key is told`() throws {
+        func parameter(_ key: Data?, _ older: [Data] = []) -> String? {
+            (#expect(throws: ChatError.self) { try StoreEncryption(key: key, olderKeys: older) })?.parameter
+        }
+        #expect(parameter(nil) == "key")
+        #expect(parameter(Data()) == "key")
+        #expect(parameter(StoreSamples.key(1) + [1]) == "key")
+        #expect(parameter(StoreSamples.key(1), [StoreSamples.key(2), Data([1])]) == "olderKeys[1]")
+        #expect(parameter(StoreSamples.key(1), [StoreSamples.key(1)]) == "olderKeys[0]")
+        #expect(parameter(nil, [StoreSamples.key(2), StoreSamples.key(2)]) == "olderKeys[1]")
+        let encryption = try StoreEncryption(key: Data("an unlikely key of 32 bytes ....".utf8))
+        var text = "\(encryption) \(String(reflecting: encryption))"
+        dump(encryption, to: &text)
+        #expect(!text.contains("unlikely") && !text.contains("0x"), "\(text)")
+    }
+
+    // MARK: Damage
+
+    private enum Damage: CaseIterable {
+        case flippedTag, flippedText, cut, otherRow, otherColumn, otherKey
+    }
+
+    @Test(arguments: Damage.allCases)
+    private func `A value that was altered, cut or moved does not open, and is named`(_ damage: Damage) async throws {
+        var store = try open(.sample(1))
+        try await store.write {
+            _ = try $0.apply([1, 2].map { .live(.message(StoreSamples.message($0, "number \($0)"))) })
+            try $0.save(
+                localExtension: RawJSON(known: "1"), of: MessageID(high: 1, low: 1), in: StoreSamples.conversation)
+        }
+        try store.close()
+        let queue = try database()
+        try await queue.write { database in
+            func content(_ seq: Seq) throws -> Data {
+                try Data.fetchOne(database, sql: "SELECT content FROM message WHERE seq = ?", arguments: [seq])
+                    ?? Data()
+            }
+            var value = try content(2)
+            var column = "content"
+            switch damage {
+            case .flippedTag: value[value.count - 1] ^= 1
+            case .flippedText: value[20] ^= 0x80
+            case .cut: value = value.prefix(value.count - 3)
+            case .otherRow: value = try content(1)
+            case .otherColumn: column = "extra"
+            case .otherKey: value[2] ^= 0x10
+            }
+            try database.execute(sql: "UPDATE message SET \(column) = ? WHERE seq = 2", arguments: [value])
+        }
+        try queue.close()
+        store = try open(.sample(1))
+        let second = StoreSamples.message(2, "").id
+        let error = await #expect(throws: ChatError.self) {
+            try await store.read { try $0.message(second, in: StoreSamples.conversation) }
+        }
+        #expect(error?.code == .localStorage)
+        let name =
+            damage == .otherKey ? "sealed with the key" : damage == .otherColumn ? "the extra of" : "the content of"
+        #expect(error?.message.contains(name) == true, "\(error?.message ?? "")")
+        let found = try await store.read { try $0.violations() }
+        #expect(found.count == 1 && found[0] == error?.message)
+        #expect(
+            try await store.read { try $0.message(StoreSamples.message(1, "").id, in: StoreSamples.conversation) }
+                != nil)
+        try store.close()
+    }
+
+    // MARK: What goes on
+
+    private func client(_ encryption: StoreEncryption?) async throws -> ChatClient {
+        let nowhere = try #require(URL(string: "http://127.0.0.1:9"))
+        var configuration = ChatClient.Configuration(
+            server: nowhere, user: "alice", store: .directory(folder), token: { "none" })
+        configuration.storeEncryption = encryption
+        return try await ChatClient.open(configuration)
+    }
+
+    @Test func `A name that is told again is no event, nor is that what was stored is encrypted`() async throws {
+        var client = try await client(nil)
+        try await StoreSamples.write(to: client.core.store)
+        await client.close()
+        client = try await self.client(.sample(1))
+        var events = client.recents.events.makeAsyncIterator()
+        _ = try await client.core.apply([.head(StoreSamples.head(1))])
+        try await client.storeEncrypted()
+        _ = try await client.core.apply([.head(StoreSamples.head(1, moved: 2))])
+        var renamed = StoreSamples.head(1, moved: 3)
+        renamed.name = "renamed"
+        _ = try await client.core.apply([.head(renamed)])
+        guard case .updated(let entry, _) = await events.next() else { throw ChatError(.internalError, "no update") }
+        #expect(entry.name == "renamed")
+        await client.close()
+    }
+
+    @Test func `The words of an encrypted store are found, and written to no file`() async throws {
+        var client = try await client(nil)
+        _ = try await client.core.apply([.live(.message(StoreSamples.message(1, StoreSamples.word("content"))))])
+        #expect(try await client.search("quartzcont", from: .local).hits.count == 1)
+        await client.close()
+        #expect(try readableWords == [StoreSamples.word("content")])
+        for time in 1...2 as ClosedRange<Seq> {
+            client = try await self.client(.sample(1))
+            _ = try await client.core.apply([
+                .live(.message(StoreSamples.message(1 + time, StoreSamples.word("content"))))
+            ])
+            // Nobody has searched: there is no index, and nothing is noted for one.
+            #expect(try await client.core.store.read { try $0.unindexedCount() } == 0)
+            #expect(try await client.search("quartzcont", from: .local).hits.count == Int(time) + 1)
+            _ = try await client.core.apply([.live(.message(StoreSamples.message(10 + time, "zebra")))])
+            #expect(try await client.search("zebr", from: .local).hits.count == Int(time))
+            try await client.storeEncrypted()
+            #expect(try readableWords == [])
+            await client.close()
+        }
+        client = try await self.client(.sample(0, 1))
+        #expect(try await client.search("quartzcont", from: .local).hits.count == 3)
+        await client.close()
+    }
+}
