@@ -44,7 +44,8 @@ public final class ChatWorld: Sendable {
     ///   - user: whose client it is.
     ///   - store: where it keeps what it knows; a directory survives the client.
     ///   - configure: changes its configuration, whose pace is as fast as can be here.
-    /// - Returns: a client that is connecting, or waits for the user to be online.
+    /// - Returns: a client whose device knows its user's list, so that it hears what is said from here on; where the user is
+    ///   offline or refused, one that waits.
     /// - Throws: `local-storage` when the store can't be opened or is another user's.
     public func client(
         _ user: UserID, store: ChatClient.Configuration.Store = .inMemory,
@@ -52,6 +53,7 @@ public final class ChatWorld: Sendable {
     ) async throws(ChatError) -> ChatClient {
         let client = try await disconnectedClient(user, store: store, configure: configure)
         client.connect()
+        await client.arrived()
         return client
     }
 
@@ -295,5 +297,26 @@ extension ChatWorld {
         return Truth(
             texts: page.messages.map { "\($0.seq) \($0.sender) \($0.text ?? "-")" }, unread: head.unread,
             mentions: head.mentions)
+    }
+}
+
+extension ChatClient {
+    /// Waits until this device knows every conversation of its user, or can't reach the server.
+    fileprivate func arrived() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await list in recents.views(limit: 1) where list.isWhole { return }
+            }
+            group.addTask {
+                for await state in connection {
+                    switch state {
+                    case .idle, .connecting, .online: continue
+                    case .waiting, .rejected: return
+                    }
+                }
+            }
+            await group.next()
+            group.cancelAll()
+        }
     }
 }
