@@ -304,10 +304,10 @@ extension ChatClient {
     /// Waits until this device knows every conversation of its user, or can't reach the server.
     fileprivate func arrived() async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask {
+            group.addTask { [self] in
                 for await list in recents.views(limit: 1) where list.isWhole { return }
             }
-            group.addTask {
+            group.addTask { [self] in
                 for await state in connection {
                     switch state {
                     case .idle, .connecting, .online: continue

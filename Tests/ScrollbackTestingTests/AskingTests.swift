@@ -53,7 +53,7 @@ struct AskingTests {
     )
     func localGaps() async throws {
         let (world, alice, chat) = try await world(saying: 250)
-        _ = try await chat.history(.latest, limit: 5)
+        _ = try await chat.history(.latest, limit: 5, from: .remote)
         _ = try await chat.history(.around(.seq(100), before: 2, after: 2), from: .remote)
         world.goOffline("alice")
         let known = Array(98...102) + Array(246...250)

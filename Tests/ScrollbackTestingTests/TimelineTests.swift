@@ -119,7 +119,7 @@ struct TimelineTests {
         let chat = alice.conversation(group)
         world.goOffline("alice")
         let seeking = Screen(chat.timeline(at: .id(MessageID(UUID())), window: 2))
-        try await seeking.shows { $0.numbers.isEmpty && $0.isAtNewest }
+        try await seeking.shows { $0.numbers == [30] && $0.isAtNewest }
         world.goOnline("alice")
         let screen = Screen(chat.timeline(window: 2))
         let view = try await screen.shows { $0.numbers == [29, 30] }
