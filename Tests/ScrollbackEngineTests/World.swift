@@ -20,13 +20,14 @@ final class World: Sendable {
         store: (any MessageStore)? = nil, index: any MessageIndex = ScanningIndex(),
         execution: Log.Execution = .inline, permissions: Permissions = .standard,
         filter: (any ContentFilter)? = nil, webhooks: (any WebhookTransport)? = nil,
-        gateway: (any PushGateway)? = nil, erasures: any ErasureRegister = MemoryErasureRegister()
+        gateway: (any PushGateway)? = nil, pushPacing: PushPacing = .init(),
+        erasures: any ErasureRegister = MemoryErasureRegister()
     ) throws {
         let store = store ?? MemoryStore(generation: 0x5EED)
         self.store = store
         engine = try Engine(
             store: store, index: index, execution: execution, permissions: permissions,
-            filter: filter, webhooks: webhooks, gateway: gateway, erasures: erasures,
+            filter: filter, webhooks: webhooks, gateway: gateway, pushPacing: pushPacing, erasures: erasures,
             clock: { [clock] in clock.now })
     }
 

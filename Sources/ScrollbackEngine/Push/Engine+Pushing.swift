@@ -5,12 +5,8 @@ import ScrollbackModel
 extension Engine {
     /// How many conversations are walked at once.
     private static let walksAtOnce = 8
-    /// How many pushes of one page are handed over at once.
-    private static let sendsAtOnce = 64
     /// How many retries are taken up together.
     private static let retriesAtOnce = 200
-    /// How long a push is tried again.
-    private static let longestRetry: TimeInterval = 86_400
 
     /// How many messages wait to be pushed, and how many pushes to be tried again.
     package func waitingPushes() throws -> (waiting: Int64, retries: Int64) { try store.read { try $0.pushCounts() } }
@@ -59,15 +55,15 @@ extension Engine {
             guard let page = try await onPushThread({ try self.page(of: conversation, settings) }) else {
                 return pushes.finish(PushStep(conversation: conversation))
             }
-            let outcomes = await send(page.due, settings, over: gateway)
-            try await write { [self] transaction in
-                for (due, outcome) in outcomes { try settle(due, outcome, nil, in: transaction) }
+            let attempts = page.due.map { PushAttempt(due: $0) }
+            try await handOver(attempts, settings, over: gateway) { transaction in
                 try transaction.store.put(page.walk, of: conversation)
                 if page.walk == nil {
                     try transaction.store.dropPushes(of: conversation, through: page.through)
                 }
+            } closed: {
+                pushes.finish(PushStep(conversation: conversation, isOver: page.walk == nil))
             }
-            pushes.finish(PushStep(conversation: conversation, isOver: page.walk == nil))
         } catch {
             pushes.finish(PushStep(conversation: conversation, failed: true))
         }
@@ -78,89 +74,17 @@ extension Engine {
         do {
             let now = clock()
             let due = try await onPushThread { try self.retries(dueBy: now, limit: Self.retriesAtOnce, settings) }
-            let outcomes = await send(due.compactMap(\.due), settings, over: gateway)
-            let byNumber = Dictionary(uniqueKeysWithValues: outcomes.map { ($0.0.number, $0.1) })
-            try await write { [self] transaction in
-                for (retry, push) in due {
-                    guard let push, let outcome = byNumber[push.number] else {
-                        // Not wanted any more: read, recalled, or its device is gone.
-                        try transaction.store.dropPushRetry(retry.number)
-                        continue
-                    }
-                    try settle(push, outcome, retry, in: transaction)
-                }
+            let attempts = due.compactMap { retry, due in due.map { PushAttempt(due: $0, retry: retry) } }
+            // Not wanted any more: read, recalled, or its device is gone.
+            let unwanted = due.filter { $0.due == nil }.map(\.retry.number)
+            try await handOver(attempts, settings, over: gateway) { transaction in
+                for number in unwanted { try transaction.store.dropPushRetry(number) }
+            } closed: {
+                pushes.finish(PushStep(conversation: PushSchedule.retries))
             }
-            pushes.finish(PushStep(conversation: PushSchedule.retries))
         } catch {
             pushes.finish(PushStep(conversation: PushSchedule.retries, failed: true))
         }
-    }
-
-    private func send(
-        _ due: [DuePush], _ settings: PushSettings, over gateway: any PushGateway
-    ) async -> [(DuePush, PushOutcome)] {
-        await withTaskGroup(of: (DuePush, PushOutcome).self) { group in
-            var outcomes: [(DuePush, PushOutcome)] = []
-            var rest = due[...]
-            func begin() {
-                guard let next = rest.popFirst() else { return }
-                group.addTask {
-                    guard let credentials = settings.credentials(for: next.notification.device.service) else {
-                        return (next, .refused("the service is not set up"))
-                    }
-                    return (next, await gateway.send(next.notification, with: credentials))
-                }
-            }
-            for _ in 0..<Self.sendsAtOnce { begin() }
-            while let outcome = await group.next() {
-                outcomes.append(outcome)
-                begin()
-            }
-            return outcomes
-        }
-    }
-
-    /// Writes down what came of a push.
-    ///
-    /// - Parameter retry: what it was taken from, where it had been tried before.
-    private func settle(
-        _ due: DuePush, _ outcome: PushOutcome, _ retry: PushRetryRow?, in transaction: Transaction
-    ) throws {
-        let service = due.notification.device.service
-        switch outcome {
-        case .sent: pushes.counts.add(.sent, by: service)
-        case .refused: pushes.counts.add(.refused, by: service)
-        case .gone(let since):
-            pushes.counts.add(.gone, by: service)
-            // What was registered since is another device as far as the service goes.
-            let known = try transaction.store.pushDevices(of: due.user).first {
-                $0.device.id == due.notification.device.id
-            }
-            if let known, known.device.token == due.notification.device.token,
-                since.map({ known.registeredAt <= $0 }) ?? true
-            {
-                try transaction.dropPushDevice(known.device.id, of: due.user)
-            }
-        case .later(let after, _):
-            let now = clock()
-            let first = retry?.firstTriedAt ?? now
-            guard now.timeIntervalSince(first) < Self.longestRetry else {
-                pushes.counts.add(.expired, by: service)
-                break
-            }
-            pushes.counts.add(.later, by: service)
-            let attempts = (retry?.attempts ?? 0) + 1
-            let wait = max(after ?? 0, pushPacing.wait(after: attempts))
-            var row =
-                retry
-                ?? PushRetryRow(
-                    user: due.user, device: due.notification.device.id, push: due.push, attempts: 0, notBefore: now,
-                    firstTriedAt: now)
-            row.attempts = attempts
-            row.notBefore = now + wait
-            return try transaction.store.put(&row)
-        }
-        if let retry { try transaction.store.dropPushRetry(retry.number) }
     }
 
     /// Reads where waiting for the disk keeps nobody else waiting.
@@ -171,7 +95,7 @@ extension Engine {
         }
     }
 
-    private func write<Answer: Sendable>(
+    func write<Answer: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Answer
     ) async throws(ChatError) -> Answer {
         let result: Result<Answer, ChatError> = await withCheckedContinuation { continuation in
@@ -181,15 +105,18 @@ extension Engine {
     }
 }
 
-/// How long it is waited before a push is tried again.
+/// How long it is waited: for answers, and before a push is tried again.
 package struct PushPacing: Sendable {
     /// Before the second try, in seconds; each further wait is twice as long.
     package var first: TimeInterval
     package var longest: TimeInterval
+    /// How long a page is kept open for answers, in seconds.
+    package var patience: TimeInterval
 
-    package init(first: TimeInterval = 1, longest: TimeInterval = 900) {
+    package init(first: TimeInterval = 1, longest: TimeInterval = 900, patience: TimeInterval = 0.25) {
         self.first = first
         self.longest = longest
+        self.patience = patience
     }
 
     func wait(after attempts: Int64) -> TimeInterval {

@@ -13,6 +13,8 @@ package final class PushQueue: Sendable {
     /// The walks that took a step, until somebody looks.
     private let finished = Mutex<[PushStep]>([])
     package let counts = PushCounts()
+    /// How many answers are waited for whose pages are closed.
+    let late = Atomic<Int>(0)
 
     init() {
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))

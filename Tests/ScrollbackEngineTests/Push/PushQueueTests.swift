@@ -71,7 +71,7 @@ struct PushQueueTests {
         let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let store = try SQLiteStore(directory: folder, options: .init())
-        let world = try World.pushing(services, store: store, users: users)
+        let world = try World.pushing(services, store: store, pacing: .init(patience: 600), users: users)
         try world.make(group, members: ["alice"] + users)
         try world.send("hi", to: group, by: "alice")
         // Killed in the second step: what it was handing over it does not know of.
@@ -247,10 +247,10 @@ struct PushQueueTests {
         #expect(try world.engine.waitingPushes().waiting == 0)
     }
 
-    @Test("A service that hangs for one member keeps no other conversation waiting")
+    @Test("A service that hangs for one member keeps nobody else waiting, in this conversation or another")
     func hangs() async throws {
-        let world = try World.pushing(services, users: ["bob", "carol"])
-        try world.make(group, members: ["alice", "bob"])
+        let world = try World.pushing(services, users: ["bob", "carol", "dave"])
+        try world.make(group, members: ["alice", "bob", "dave"])
         services.answer { notification in
             if notification.place.receiver == "bob" { try? await Task.sleep(for: .seconds(60)) }
             return .sent
@@ -258,7 +258,53 @@ struct PushQueueTests {
         let worker = Task { [engine = world.engine] in await engine.push() }
         try world.send("hi", to: group, by: "alice")
         try world.send("hi", to: .direct("carol"), by: "alice")
-        #expect(await eventually { services.texts.contains("carol: hi") })
+        #expect(await eventually { services.texts.contains("carol: hi") && services.texts.contains("dave: alice: hi") })
+        try world.send("there", to: group, by: "alice")
+        #expect(await eventually { services.texts.contains("dave: alice: there") })
+        worker.cancel()
+        world.engine.pushes.begin()
+        await worker.value
+    }
+
+    @Test("Whose answer is late holds no page open: a kill repeats their pushes and nobody else's, an answer ends them")
+    func late() async throws {
+        let users = people(150)
+        let world = try World.pushing(services, pacing: .init(patience: 0.05), users: users)
+        try world.make(group, members: ["alice"] + users)
+        let late = Set(users.prefix(90).filter { $0.text.hasSuffix("7") })
+        let isOver = Mutex(false)
+        services.answer { notification in
+            while late.contains(notification.place.receiver), !isOver.withLock(\.self), !Task.isCancelled {
+                try? await Task.sleep(for: .milliseconds(5))
+            }
+            return .sent
+        }
+        let worker = Task { [engine = world.engine] in await engine.push() }
+        try world.send("hi", to: group, by: "alice")
+        #expect(await eventually { try world.engine.waitingPushes() == (0, Int64(late.count)) })
+        #expect(Set(services.pushed.map(\.place.receiver)) == Set(users))
+        // As long as they are under way nobody tries them again.
+        world.clock.advance(by: 9)
+        try await Task.sleep(for: .milliseconds(200))
+        world.clock.advance(by: 9)
+        world.engine.pushes.begin()
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(services.pushed.count == users.count)
+
+        // The server was killed: who comes after it tries them once their time is over.
+        let again = FakeServices()
+        let next = try World(store: world.store, gateway: again)
+        next.clock.advance(by: 18)
+        try await next.pushAll()
+        #expect(again.pushed.isEmpty)
+        next.clock.advance(by: 11)
+        let tried = try next.store.read { try $0.pushRetries(dueBy: next.clock.now, limit: 100) }
+        #expect(Set(tried.map(\.user)) == late && tried.count == late.count)
+
+        // It was not, after all.
+        isOver.withLock { $0 = true }
+        #expect(await eventually { try world.engine.waitingPushes() == (0, 0) })
+        #expect(world.engine.pushes.counts.all[.apns]?[.sent] == users.count)
         worker.cancel()
         world.engine.pushes.begin()
         await worker.value

@@ -39,9 +39,9 @@ final class FakeServices: PushGateway {
 extension World {
     /// A world whose people can be pushed to.
     static func pushing(
-        _ services: FakeServices, store: (any MessageStore)? = nil, users: [UserID] = []
+        _ services: FakeServices, store: (any MessageStore)? = nil, pacing: PushPacing = .init(), users: [UserID] = []
     ) throws -> World {
-        let world = try World(store: store, gateway: services)
+        let world = try World(store: store, gateway: services, pushPacing: pacing)
         try world.set { $0.push.services = [.apns: RawJSON(known: #"{"key":"k"}"#)] }
         for user in users { try world.register(user) }
         return world
