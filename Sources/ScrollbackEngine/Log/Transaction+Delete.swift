@@ -28,7 +28,9 @@ extension Transaction {
         for seq in found.map(\.seq).sorted() {
             // As the ones before it left it: a reply's going changes the message its thread begins with.
             guard var message = try store.message(at: seq, in: row.number), !message.isDeleted else { continue }
-            if message.traits.notifies, !message.type.isCustom { recalled[row.id, default: []].insert(seq) }
+            if message.attributes.mayBePushed(as: message.type) {
+                recalled[row.id, default: [:]][seq] = message.attributes.findingNotification
+            }
             try makeStub(of: &message, in: &row, lowersUnread: lowersUnread)
             deleted += 1
             last = message

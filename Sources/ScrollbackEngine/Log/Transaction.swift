@@ -20,8 +20,10 @@ package final class Transaction {
     /// What to tell subscribers once it is durable, in order.
     package private(set) var events: [Event] = []
 
-    /// Where messages were recalled or deleted by somebody that a push may have told of; not what an erasure took.
-    var recalled: [ConversationID: Set<Seq>] = [:]
+    /// What finds the notifications of messages that were recalled or deleted by somebody and that a push may have told of.
+    ///
+    /// Not of what an erasure took.
+    var recalled: [ConversationID: [Seq: MessageAttributes]] = [:]
 
     /// Whether the operator's program is told of what it did, where that was set in it.
     package var isTold: Bool?

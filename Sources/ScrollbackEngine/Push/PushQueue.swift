@@ -80,14 +80,14 @@ struct PushDraft {
     var conversation: ConversationID
     var kind: PushRow.Kind
     var seq: Seq = 0
-    /// The message, where it is not stored.
+    /// What the store does not have: a message that is not stored, or of a stub what finds its notification.
     var body: RawJSON?
     var sender: UserID
     var mentions: Mentions?
 
     /// - Parameter recalled: what the transaction recalled: a stub changes for other reasons too, such as a reply to it.
     /// - Returns: nil where it is nothing a push may tell of.
-    init?(_ event: Event, recalled: [ConversationID: Set<Seq>]) {
+    init?(_ event: Event, recalled: [ConversationID: [Seq: MessageAttributes]]) {
         switch event {
         case .message(let message, _, _):
             guard message.attributes.mayBePushed(as: message.type) else { return nil }
@@ -106,11 +106,13 @@ struct PushDraft {
             writer.object { message.writeMembers(to: &$0) }
             body = writer.json
         case .changed(let id, .message(let message), _, _):
-            guard message.isDeleted, recalled[id]?.contains(message.seq) == true else { return nil }
+            guard message.isDeleted, let attributes = recalled[id]?[message.seq] else { return nil }
             conversation = id
             kind = .recall
             seq = message.seq
             sender = message.sender
+            mentions = attributes.mentions
+            body = attributes.whatFindsNotification
         default: return nil
         }
         guard conversation.kind.traits.hasRecents else { return nil }
@@ -125,6 +127,44 @@ extension MessageAttributes {
         if type.traits.notifies, !type.isCustom { return true }
         // Looked at only here: plain messages are not parsed for it.
         return mentions?.pushText != nil || push != nil && (pushOptions?.text != nil || pushOptions?.templateID != nil)
+    }
+
+    /// What the recall of a message must know of it once a stub is left.
+    ///
+    /// Whom it named, and what its notification is called and where it is shown; nothing of what it said, and no picture.
+    var findingNotification: MessageAttributes {
+        var left = MessageAttributes()
+        left.mentions = mentions.map { Mentions(everyone: $0.everyone, users: $0.users, pushText: nil) }
+        guard let all = pushOptions else { return left }
+        var options = PushOptions()
+        (options.forcesDetail, options.hidesTitle) = (all.forcesDetail, all.hidesTitle)
+        (options.ios, options.android, options.harmony) = (all.ios, all.android, all.harmony)
+        options.ios?.imageURL = nil
+        // That something was taken back is no reason to ring.
+        options.ios?.interruption = nil
+        options.android?.huawei?.imageURL = nil
+        options.android?.honor?.imageURL = nil
+        options.android?.fcm?.imageURL = nil
+        options.harmony?.imageURL = nil
+        if options != PushOptions() { left.push = try? options.json() }
+        return left
+    }
+
+    /// That as a row has it; most messages have nothing of it.
+    fileprivate var whatFindsNotification: RawJSON? {
+        guard self != MessageAttributes() else { return nil }
+        var writer = JSONWriter()
+        writer.object { writeMembers(to: &$0) }
+        return writer.json
+    }
+
+    init(findingNotification row: RawJSON?) throws(ChatError) {
+        self.init()
+        guard let row else { return }
+        var reader = JSONReader(row.text)
+        try reader.object { (name, value) throws(ChatError) in
+            if try !readMember(name, &value) { try value.skip() }
+        }
     }
 }
 

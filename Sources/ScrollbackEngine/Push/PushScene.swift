@@ -35,7 +35,8 @@ struct PushScene {
 
     /// - Returns: nil where nothing is left to tell of.
     mutating func subject(of push: PushRow) throws -> Subject? {
-        if let body = push.body {
+        let isRecall = push.kind == .recall
+        if !isRecall, let body = push.body {
             var reader = JSONReader(body.text)
             var fields = MessageFields()
             try reader.object { (name, value) throws(ChatError) in try fields.read(name, &value) }
@@ -45,9 +46,10 @@ struct PushScene {
             return Subject(push: push, message: message.id, seq: 0, sender: message.sender, text: text, isGone: false)
         }
         guard let message = try store.message(at: push.seq, in: row.number) else { return nil }
-        let isRecall = push.kind == .recall
         let content = message.content.map { MessageContent(known: message.type, json: $0) }
-        let text = try subject(content, message.type, message.attributes, by: message.sender, isRecalled: isRecall)
+        // A stub has none left.
+        let attributes = isRecall ? try MessageAttributes(findingNotification: push.body) : message.attributes
+        let text = try subject(content, message.type, attributes, by: message.sender, isRecalled: isRecall)
         return Subject(
             push: push, message: message.id, seq: push.seq, sender: message.sender, text: text,
             isGone: message.isDeleted != isRecall)

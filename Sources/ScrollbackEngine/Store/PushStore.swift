@@ -39,7 +39,7 @@ package protocol PushWriter {
 
     /// Adds a push to hand out, with a number above every one the store gave before.
     ///
-    /// - Parameter body: the message where it is not stored.
+    /// - Parameter body: what the store does not have otherwise: the message, or what finds a recalled one's notification.
     func insertPush(_ kind: PushRow.Kind, at seq: Seq, of conversation: Int64, body: RawJSON?) throws
     /// Forgets a conversation's pushes at or below a number, and says how many.
     @discardableResult func dropPushes(of conversation: Int64, through number: Int64) throws -> Int
@@ -94,7 +94,8 @@ package struct PushRow: Hashable, Sendable {
     package var conversation: Int64
     package var kind: Kind
     package var seq: Seq
-    /// The message, where it is not stored.
+    /// The message, where it is not stored; of one that was recalled the attributes that find its notification, if it had
+    /// any.
     package var body: RawJSON?
 
     package init(number: Int64, conversation: Int64, kind: Kind, seq: Seq, body: RawJSON? = nil) {

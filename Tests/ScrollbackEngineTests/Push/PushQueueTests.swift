@@ -201,6 +201,55 @@ struct PushQueueTests {
         #expect(services.texts == [])
     }
 
+    @Test(
+        "A recall finds its notification, by the name its sender gave it and with those it mentioned; it is tried again",
+        .rows(134, 137))
+    func recallFinds() async throws {
+        let world = try World.pushing(services, users: ["bob", "carol"])
+        try world.make(group, members: ["alice", "bob", "carol"])
+        try world.prefer(#"{"level":"mentions"}"#, by: "carol")
+        var named = world.submission("secret", mentions: .users(["carol"], pushText: "secret"))
+        named.attributes.push = RawJSON(
+            known: """
+                {"title":"secret","data":"secret","templateID":"secret","ios":{"collapseID":"c","interruption":"critical",\
+                "imageURL":"https://example.com/secret.png"},"android":{"notificationID":"9",\
+                "huawei":{"imageURL":"https://example.com/secret.png","channel":"chats"}}}
+                """)
+        let sent = try world.send(named, to: group, by: "alice")
+        try await world.pushAll()
+        #expect(services.pushed.map(\.place.receiver).sorted() == ["bob", "carol"])
+        services.answer(.later(after: nil, "busy"))
+        try world.delete(sent.id, in: group, by: Caller(user: "alice"))
+        try await world.pushAll()
+        #expect(try world.engine.waitingPushes().retries == 2)
+        services.forget()
+        services.answer(.sent)
+        world.clock.advance(by: 2)
+        try await world.pushAll()
+        #expect(services.texts == ["bob: alice recalled a message", "carol: alice recalled a message"])
+        for push in services.pushed {
+            #expect(push.replaces && push.options.ios?.collapseID == "c" && push.options.android?.notificationID == "9")
+            #expect(push.options.android?.huawei?.channel == "chats" && push.options.ios?.interruption == nil)
+            #expect(!"\(push)".contains("secret"))
+        }
+        #expect(try world.engine.waitingPushes().retries == 0)
+    }
+
+    @Test("A type of an application's own is told of when it is recalled, where it was pushed", .rows(124, 147))
+    func customRecalled() async throws {
+        let world = try World.pushing(services, users: ["bob"])
+        try world.make(group, members: ["alice", "bob"])
+        for text in [nil, "Poll"] {
+            var poll = world.submission("poll", type: "app:poll")
+            poll.attributes.push = text.map { RawJSON(known: #"{"text":"\#($0)"}"#) }
+            let sent = try world.send(poll, to: group, by: "alice")
+            try await world.pushAll()
+            try world.delete(sent.id, in: group, by: Caller(user: "alice"))
+            try await world.pushAll()
+        }
+        #expect(services.texts == ["bob: Poll", "bob: alice recalled a message"])
+    }
+
     @Test("Between two pushes of one conversation lies what the operator set")
     func interval() async throws {
         let world = try World.pushing(services, users: ["bob"])
