@@ -39,6 +39,11 @@ extension PushNotification {
         return max(1, hash & Int(Int32.max))
     }
 
+    /// Whether it tells of a recall, and what goes under its number is that message's alone.
+    ///
+    /// Under one that a sender chose another message may stand by now, which is not to go without a word.
+    var canBeWithdrawn: Bool { replaces && options.android?.notificationID == nil }
+
     /// How many seconds from now on it is worth something, within what a service takes.
     func life(from now: Date, in range: ClosedRange<Int>) -> Int {
         let seconds = expiresAt.timeIntervalSince(now)

@@ -240,6 +240,91 @@ struct VendorServiceTests {
         #expect(reason.utf8.count < 250)
     }
 
+    // MARK: Recalls
+
+    /// What is asked of a service for a recalled message, and what comes of it.
+    ///
+    /// - Parameter answer: its code for what an address ends with.
+    private func recall(
+        _ push: PushNotification, _ changes: [String: Any] = [:], answer: @escaping @Sendable (_ end: Substring) -> Int
+    ) async throws -> (outcome: PushOutcome, requests: [PushRequest]) {
+        let transport = ScriptedTransport { request in
+            let code = answer(request.url.split(separator: "/").last ?? "")
+            return PushResponse(status: 200, body: Array(#"{"code":\#(code),"msg":"w","reason":"w"}"#.utf8))
+        }
+        let services = PushServices(over: transport, clock: { [clock] in clock.now })
+        let credentials = try Self.credentials(push.device.service, changes)
+        return (await services.send(push, with: credentials), transport.requests)
+    }
+
+    /// A push of a recalled message that its sender gave a name to.
+    private func named(_ service: PushService) -> PushNotification {
+        notification(service: service, token: "tok", replaces: true) { options in
+            options.android = PushOptions.Android()
+            options.android?.notificationID = "17"
+        }
+    }
+
+    @Test("HarmonyOS: a recalled message is taken back where the client id is set, and its badge; else it is replaced")
+    func harmonyRecall() async throws {
+        let recalled = notification(service: .harmony, token: "tok", replaces: true)
+        let client = ["clientID": "c/1"]
+        let (outcome, requests) = try await recall(recalled, client) { _ in 80_000_000 }
+        #expect(outcome == .sent)
+        #expect(requests.map(\.url) == ["https://h/v1/c%2F1/messages:revoke", "https://h/v3/p/messages:send"])
+        #expect(requests.allSatisfy { $0.headers["push-type"] == "0" })
+        let revocation: NSDictionary = ["notifyId": 622_539_634, "token": ["tok"]]
+        #expect(requests.first?.body.json == revocation)
+        let badge: NSDictionary = [
+            "payload": ["notification": ["badge": ["setNum": 7]]], "target": ["token": ["tok"]],
+            "pushOptions": ["ttl": 604_800],
+        ]
+        #expect(requests.last?.body.json == badge)
+        // Without the right to badges it is taken back all the same.
+        for (code, expected) in [(80_300_002, PushOutcome.sent), (80_300_007, .gone(since: nil))] {
+            let noBadge = try await recall(recalled, client) { $0 == "messages:send" ? code : 80_000_000 }
+            #expect(noBadge.outcome == expected && noBadge.requests.count == 2)
+        }
+        // What can't be taken back now is tried again, and shows nothing meanwhile.
+        for code in [80_000_001, 81_000_001] {
+            let busy = try await recall(recalled, client) { _ in code }
+            #expect(busy.outcome == .later(after: 10, "\(code)") && busy.requests.count == 1)
+        }
+        // A client id that is another app's, none at all, and a name that other messages may have too.
+        for (push, changes, count) in [
+            (recalled, client, 2), (recalled, [:], 1), (named(.harmony), client, 1),
+        ] {
+            let replaced = try await recall(push, changes) { $0 == "messages:revoke" ? 80_300_028 : 80_000_000 }
+            #expect(replaced.outcome == .sent && replaced.requests.count == count)
+            let body = replaced.requests.last?.body ?? []
+            #expect(String(decoding: body, as: UTF8.self).contains("Bob: hello"))
+        }
+        let plain = try await recall(push(.harmony), client) { _ in 80_000_000 }
+        #expect(plain.requests.map(\.url) == ["https://h/v3/p/messages:send"])
+    }
+
+    @Test("Xiaomi: a recalled message is taken back, or replaced where that is refused")
+    func xiaomiRecall() async throws {
+        let recalled = notification(service: .xiaomi, token: "tok", replaces: true)
+        let (outcome, requests) = try await recall(recalled) { _ in 0 }
+        #expect(outcome == .sent && requests.map(\.url) == ["https://x/v3/message/regid/revoke"])
+        let request = try #require(requests.first)
+        #expect(request.headers["authorization"] == "key=s")
+        #expect(
+            form(request) == [
+                "registration_ids": "tok", "restricted_package_name": "com.example", "notify_id": "622539634",
+            ])
+        let busy = try await recall(recalled) { _ in 200_002 }
+        #expect(busy.outcome == .later(after: 60, "200002") && busy.requests.count == 1)
+        #expect(try await recall(recalled) { _ in 20301 }.outcome == .gone(since: nil))
+        for (push, count) in [(recalled, 2), (named(.xiaomi), 1)] {
+            let replaced = try await recall(push) { $0 == "revoke" ? 65028 : 0 }
+            #expect(replaced.outcome == .sent && replaced.requests.count == count)
+            #expect(replaced.requests.last.map { form($0)["description"] } == "Bob: hello")
+        }
+        #expect(try await recall(push(.xiaomi)) { _ in 0 }.requests.map(\.url) == ["https://x/v3/message/regid"])
+    }
+
     // MARK: Tokens
 
     @Test("Huawei and Honor: a token is asked for with a form that is encoded right, and shown as theirs")

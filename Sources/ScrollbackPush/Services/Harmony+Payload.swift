@@ -35,16 +35,50 @@ extension Harmony {
                     writer.key("notification")
                     writer.object { write(notification, setup, text: text, omitsData: omitsData, to: &$0) }
                 }
-                writer.key("target")
-                writer.object { writer in
-                    writer.key("token")
-                    writer.array([notification.device.token]) { $0.value($1) }
-                }
-                writer.key("pushOptions")
-                writer.object { $0.field("ttl", notification.life(from: now, in: life)) }
+                writeTarget(notification, now: now, to: &writer)
             }
             return writer.bytes
         }
+    }
+
+    /// What takes a message's notification back: `Documentation/push-services/harmonyos.md`, 41.
+    package static func revocation(of notification: PushNotification) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.field("notifyId", notification.number)
+            writer.key("token")
+            writer.array([notification.device.token]) { $0.value($1) }
+        }
+        return writer.bytes
+    }
+
+    /// What sets the badge and shows nothing: `Documentation/push-services/harmonyos.md`, 35.
+    package static func badge(for notification: PushNotification, now: Date) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("payload")
+            writer.object { writer in
+                writer.key("notification")
+                writer.object { writeBadge(notification, to: &$0) }
+            }
+            writeTarget(notification, now: now, to: &writer)
+        }
+        return writer.bytes
+    }
+
+    private static func writeTarget(_ notification: PushNotification, now: Date, to writer: inout JSONWriter) {
+        writer.key("target")
+        writer.object { writer in
+            writer.key("token")
+            writer.array([notification.device.token]) { $0.value($1) }
+        }
+        writer.key("pushOptions")
+        writer.object { $0.field("ttl", notification.life(from: now, in: life)) }
+    }
+
+    private static func writeBadge(_ notification: PushNotification, to writer: inout JSONWriter) {
+        writer.key("badge")
+        writer.object { $0.field("setNum", notification.smallBadge) }
     }
 
     private static func write(
@@ -65,7 +99,6 @@ extension Harmony {
             writer.key("data")
             writer.object { PushFields.write(notification, omitsData: omitsData, to: &$0) }
         }
-        writer.key("badge")
-        writer.object { $0.field("setNum", notification.smallBadge) }
+        writeBadge(notification, to: &writer)
     }
 }

@@ -7,6 +7,8 @@ import ScrollbackModel
 package struct Harmony: PushProvider {
     private let transport: any PushTransport
     private let address: String
+    /// Where what is shown is taken back, if the operator set what it takes.
+    private let revocationAddress: String?
     private let setup: Setup
     private let retrySeconds: Double
     private let tokens: TokenCache
@@ -60,6 +62,10 @@ package struct Harmony: PushProvider {
         }
         let host = try credentials.endpoint(or: "https://push-api.cloud.huawei.com")
         address = "\(host)/v3/\(account.projectID.percentEncoded)/messages:send"
+        // By the app, not by its project.
+        revocationAddress = try credentials.optionalText("clientID").map {
+            "\(host)/v1/\($0.percentEncoded)/messages:revoke"
+        }
         var setup = Setup()
         if let category = try credentials.optionalText("category") { setup.category = category }
         setup.title = try credentials.optionalText("title")
@@ -78,6 +84,7 @@ package struct Harmony: PushProvider {
     }
 
     func send(_ notification: PushNotification) async -> PushOutcome {
+        if let outcome = await withdraw(notification) { return outcome }
         let outcome = await post(notification)
         guard case .refused(let reason) = outcome, reason.hasPrefix(Self.pictureRefused),
             notification.options.harmony?.imageURL != nil
@@ -88,11 +95,32 @@ package struct Harmony: PushProvider {
         return await post(plain)
     }
 
+    /// Takes back what is shown of a message that was recalled.
+    ///
+    /// - Returns: nil where it is to be replaced.
+    private func withdraw(_ notification: PushNotification) async -> PushOutcome? {
+        guard notification.canBeWithdrawn, let revocationAddress else { return nil }
+        let outcome = await post(Self.revocation(of: notification), to: revocationAddress, notification)
+        switch outcome {
+        case .sent: break
+        case .gone, .later: return outcome
+        case .refused: return nil
+        }
+        // That left the badge as it was. Who is refused one has to wait for the next push.
+        let badge = await post(Self.badge(for: notification, now: clock()), to: address, notification)
+        if case .refused = badge { return .sent }
+        return badge
+    }
+
     private func post(_ notification: PushNotification) async -> PushOutcome {
         guard let body = Self.body(for: notification, setup, now: clock()) else {
             return .refused("the payload is larger than \(Self.payloadLimit) bytes")
         }
-        return await withToken(of: tokens) { token in
+        return await post(body, to: address, notification)
+    }
+
+    private func post(_ body: [UInt8], to address: String, _ notification: PushNotification) async -> PushOutcome {
+        await withToken(of: tokens) { token in
             // 0 is a notification.
             let headers = ["authorization": "Bearer \(token)", "push-type": "0"]
             let response = try await transport.post(PushRequest(url: address, headers: headers, json: body))
@@ -110,7 +138,8 @@ package struct Harmony: PushProvider {
         case "80100000", "80300007": return .settled(outcome(of: answer, for: notification.device.token))
         case "80200001", "80200003", "80200005", "80300036": return .denied(answer.code)
         case "80300029": return .settled(.later(after: response.retryAfter ?? PushWait.quota, answer.code))
-        case "81000001": return .settled(.later(after: response.retryAfter ?? retrySeconds, answer.code))
+        // The first is a revocation's.
+        case "80000001", "81000001": return .settled(.later(after: response.retryAfter ?? retrySeconds, answer.code))
         default:
             let reason = notification.reason(answer.code, answer.words)
             return PushAnswer(response, retrySeconds: retrySeconds, reason: reason)

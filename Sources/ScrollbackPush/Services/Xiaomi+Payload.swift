@@ -72,6 +72,14 @@ extension Xiaomi {
         return form
     }
 
+    /// What takes a message's notification back: `Documentation/push-services/xiaomi.md`, 34 to 36.
+    package static func revocation(of notification: PushNotification, _ setup: Setup) -> [String: String] {
+        [
+            "registration_ids": notification.device.token, "restricted_package_name": setup.app,
+            "notify_id": String(notification.number),
+        ]
+    }
+
     /// It must be encoded before the form encodes it once more.
     private static func payload(of notification: PushNotification) -> String? {
         PushFields.fitting(notification) { omitsData in

@@ -38,9 +38,20 @@ package struct Xiaomi: PushProvider {
     func send(_ notification: PushNotification) async -> PushOutcome {
         // A comma would make it the devices of others too.
         guard !notification.device.token.contains(",") else { return .gone(since: nil) }
+        if notification.canBeWithdrawn {
+            let outcome = await post(Self.revocation(of: notification, setup), to: "\(address)/revoke", notification)
+            // What it does not take back is replaced: of its newest pages it is not known what it wants to be told.
+            guard case .refused = outcome else { return outcome }
+        }
         guard let form = Self.form(for: notification, setup, now: clock()) else {
             return .refused("the payload is larger than Mi Push takes")
         }
+        return await post(form, to: address, notification)
+    }
+
+    private func post(
+        _ form: [String: String], to address: String, _ notification: PushNotification
+    ) async -> PushOutcome {
         // What it is shown is the app's secret itself.
         let headers = [
             "authorization": "key=\(secret)", "content-type": "application/x-www-form-urlencoded;charset=UTF-8",

@@ -32,7 +32,10 @@ struct PushServer: Sendable {
             ]
         case "harmonyos":
             let account = try JSONSerialization.jsonObject(with: Data(standIn.file("serviceAccountFile").utf8))
-            return ["endpoint": endpoint, "serviceAccount": account, "category": "IM", "retrySeconds": 1]
+            return [
+                "endpoint": endpoint, "serviceAccount": account, "clientID": try standIn.string("clientID"),
+                "category": "IM", "retrySeconds": 1,
+            ]
         case "honor":
             return [
                 "endpoint": endpoint, "appID": try standIn.string("appID"), "clientID": try standIn.string("clientID"),

@@ -133,6 +133,41 @@ struct PushTests {
         #expect(try await standIn.refused() == [])
     }
 
+    @Test("A recalled message's notification is taken back where the service can", arguments: ["harmonyos", "xiaomi"])
+    func withdrawn(service: String) async throws {
+        guard let standIn = try await standIn(service) else { return }
+        let push = try await PushServer.start([service: standIn])
+        try await push.makeGroup("swift", members: ["alice", "bob"])
+        try await push.register("bob", service, device(standIn, service)[0])
+        let alice = try await push.server.api("alice")
+        let id = UUID()
+        try #require(try await alice.send("oops", to: "group:swift", id: id).status == 201)
+        try await push.pushed()
+        let shown = try #require(try await standIn.received().first)
+        // The service is down when it is asked first.
+        try await standIn.order(
+            "/faults",
+            ["faults": [["kind": "status", "status": 503, "on": "revoke", "retryAfter": 1]], "mode": "next"])
+        let path = "/v1/conversations/group:swift/messages/\(id.uuidString.lowercased())"
+        try #require(try await alice.call("DELETE", path).status < 300)
+        try await push.pushed()
+        let revoked = try await standIn.list("/revoked")
+        #expect(revoked.map { $0["token"] as? String } == [shown["token"] as? String])
+        let payload = try #require(shown["payload"] as? [String: Any])
+        let notification = (payload["payload"] as? [String: Any])?["notification"] as? [String: Any]
+        let number = try #require((notification ?? payload)["notifyId"] ?? payload["notify_id"])
+        #expect(revoked.first.map { "\($0["notification"] ?? "")" } == "\(number)")
+        // Nothing is shown in its place; what HarmonyOS gets besides is the badge.
+        let rest = try await standIn.received().dropFirst()
+        #expect(rest.count == (service == "harmonyos" ? 1 : 0))
+        for push in rest {
+            let payload = try JSONSerialization.data(withJSONObject: push["payload"] ?? "")
+            let text = String(decoding: payload, as: UTF8.self)
+            #expect(text.contains("setNum") && !text.contains("recalled"))
+        }
+        #expect(try await standIn.refused() == [])
+    }
+
     @Test("Credentials are shown to nobody, not in settings, not in the log, and what is wrong is named")
     func secrets() async throws {
         guard let standIn = try await standIn("apns") else { return }
