@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import ScrollbackEngine
 import ScrollbackModel
@@ -27,6 +28,33 @@ func notification(
 extension [UInt8] {
     /// As JSON, for comparing.
     var json: NSDictionary? { (try? JSONSerialization.jsonObject(with: Data(self))) as? NSDictionary }
+}
+
+/// A browser with a subscription.
+struct Browser {
+    private let key = P256.KeyAgreement.PrivateKey()
+    private let secret = Data((0..<16).map { UInt8($0) })
+
+    var keys: WebPushKeys {
+        WebPushKeys(p256dh: Data(key.publicKey.x963Representation).base64URL, auth: secret.base64URL)
+    }
+
+    /// What it makes of an encrypted push (RFC 8291).
+    func open(_ body: [UInt8]) throws -> String {
+        let (salt, sender) = (Data(body[..<16]), Data(body[21..<86]))
+        let server = try P256.KeyAgreement.PublicKey(x963Representation: sender)
+        let material = try key.sharedSecretFromKeyAgreement(with: server).hkdfDerivedSymmetricKey(
+            using: SHA256.self, salt: secret,
+            sharedInfo: Data("WebPush: info\0".utf8) + key.publicKey.x963Representation + sender, outputByteCount: 32)
+        func derived(_ info: String, _ count: Int) -> SymmetricKey {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: material, salt: salt, info: Data(info.utf8), outputByteCount: count)
+        }
+        let nonce = derived("Content-Encoding: nonce\0", 12).withUnsafeBytes { Data($0) }
+        let box = try AES.GCM.SealedBox(combined: nonce + Data(body[86...]))
+        let plain = try AES.GCM.open(box, using: derived("Content-Encoding: aes128gcm\0", 16))
+        return String(decoding: plain.dropLast(), as: UTF8.self)
+    }
 }
 
 /// Services that answer as a test says.

@@ -1,5 +1,4 @@
 import ContractRows
-import Crypto
 import Foundation
 import Scrollback
 import ScrollbackEngine
@@ -80,37 +79,14 @@ struct PayloadReadingTests {
             return try PushMessage(object(body, "payload", "notification", "clickAction", "data"))
         },
         Way(name: "Web Push", hasBadge: true) { push in
-            let browser = P256.KeyAgreement.PrivateKey()
-            let secret = Data((0..<16).map { UInt8($0) })
-            let keys = WebPushKeys(
-                p256dh: Data(browser.publicKey.x963Representation).base64URL, auth: secret.base64URL)
-            let request = try WebPush.request(for: push, keys: keys, authorization: "vapid", now: now)
-            return try PushMessage(json: opened(#require(request).body, by: browser, secret))
+            let browser = Browser()
+            let request = try WebPush.request(for: push, keys: browser.keys, authorization: "vapid", now: now)
+            return try PushMessage(json: browser.open(#require(request).body))
         },
         Way(name: "webhook", hasBadge: true, isBoundless: true) { push in
             try PushMessage(json: String(decoding: WebhookPush.body(of: push), as: UTF8.self))
         },
     ]
-
-    /// What a browser makes of an encrypted push (RFC 8291).
-    private static func opened(
-        _ body: [UInt8], by browser: P256.KeyAgreement.PrivateKey, _ auth: Data
-    ) throws -> String {
-        let (salt, sender) = (Data(body[..<16]), Data(body[21..<86]))
-        let server = try P256.KeyAgreement.PublicKey(x963Representation: sender)
-        let material = try browser.sharedSecretFromKeyAgreement(with: server).hkdfDerivedSymmetricKey(
-            using: SHA256.self, salt: auth,
-            sharedInfo: Data("WebPush: info\0".utf8) + browser.publicKey.x963Representation + sender,
-            outputByteCount: 32)
-        func derived(_ info: String, _ count: Int) -> SymmetricKey {
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: material, salt: salt, info: Data(info.utf8), outputByteCount: count)
-        }
-        let nonce = derived("Content-Encoding: nonce\0", 12).withUnsafeBytes { Data($0) }
-        let box = try AES.GCM.SealedBox(combined: nonce + Data(body[86...]))
-        let plain = try AES.GCM.open(box, using: derived("Content-Encoding: aes128gcm\0", 16))
-        return String(decoding: plain.dropLast(), as: UTF8.self)
-    }
 
     @Test("A push says the same to an app, whichever way it came", .rows(130), arguments: ways)
     func everyWay(_ way: Way) throws {

@@ -116,6 +116,22 @@ struct PayloadTests {
         #expect(try #require(FCM.body(for: long, mode: .notification, now: now)).count <= 4096 + 6)
     }
 
+    @Test("FCM: how much a push interrupts is its priority on Android", .rows(136))
+    func fcmPriority() throws {
+        func priority(_ interruption: PushOptions.IOS.Interruption?, replaces: Bool = false) throws -> String? {
+            let push = notification(service: .fcm, replaces: replaces) { options in
+                options.ios = interruption.map { PushOptions.IOS(interruption: $0) }
+            }
+            let message = FCM.body(for: push, mode: .notification, now: now)?.json?["message"] as? NSDictionary
+            let android = try #require(message?["android"] as? NSDictionary)
+            return (android["notification"] as? NSDictionary)?["notification_priority"] as? String
+        }
+        #expect(try priority(nil) == nil)
+        #expect(try priority(.passive) == "PRIORITY_LOW" && priority(.active) == "PRIORITY_DEFAULT")
+        #expect(try priority(.timeSensitive) == "PRIORITY_HIGH" && priority(.critical) == "PRIORITY_MAX")
+        #expect(try priority(nil, replaces: true) == "PRIORITY_LOW")
+    }
+
     @Test("Web Push: encrypted as RFC 8291's own example is, byte for byte")
     func webVector() throws {
         let keys = WebPushKeys(
@@ -157,6 +173,43 @@ struct PayloadTests {
                 try WebPush.request(for: push, keys: keys, authorization: "vapid", now: now)
             }
         }
+    }
+
+    @Test(
+        "Web Push: a message's name, picture and interruption are as a page shows them", .rows(134, 135, 136, 137))
+    func webOptions() throws {
+        let browser = Browser()
+        func shown(
+            replaces: Bool = false, _ change: (inout PushOptions) -> Void
+        ) throws -> (headers: [String: String], members: NSDictionary) {
+            let push = notification(service: .web, token: "https://push.example/1", replaces: replaces, change)
+            let request = try #require(
+                try WebPush.request(for: push, keys: browser.keys, authorization: "vapid", now: now))
+            return (request.headers, try #require(try Array(browser.open(request.body).utf8).json))
+        }
+        let plain = try shown { _ in }.members
+        #expect(plain["tag"] as? String == "01980000-0000-7000-8000-000000000001")
+        for name in ["image", "silent", "requireInteraction"] { #expect(plain[name] == nil) }
+        #expect(try shown(replaces: true) { _ in }.members["silent"] as? Bool == true)
+        let named = try shown { options in
+            options.android = PushOptions.Android()
+            options.android?.notificationID = "order 17"
+            options.ios = PushOptions.IOS(interruption: .timeSensitive)
+            options.ios?.imageURL = URL(string: "https://example.com/a.png")
+        }
+        #expect(named.members["tag"] as? String == "order 17")
+        #expect(named.members["image"] as? String == "https://example.com/a.png")
+        #expect(named.members["requireInteraction"] as? Bool == true && named.members["silent"] == nil)
+        #expect(named.headers["topic"] == "0bcc920e3938c1b86e3483fc9888c6d6")
+        let quiet = try shown { options in
+            options.ios = PushOptions.IOS(interruption: .passive)
+            options.ios?.collapseID = "c"
+            options.ios?.imageURL = URL(string: "https://example.com/" + String(repeating: "a", count: 2600))
+        }
+        #expect(quiet.members["tag"] as? String == "c" && quiet.members["silent"] as? Bool == true)
+        #expect(quiet.members["requireInteraction"] == nil && quiet.headers["urgency"] == "low")
+        // A picture's address that leaves no room for the text goes.
+        #expect(quiet.members["image"] == nil && quiet.members["body"] as? String == "Bob: hello")
     }
 }
 

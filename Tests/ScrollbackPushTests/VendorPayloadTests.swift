@@ -95,6 +95,29 @@ struct VendorPayloadTests {
         #expect((insecure?["notification"] as? NSDictionary)?["image"] == nil)
     }
 
+    @Test("Huawei: a thread is a group, and what does not interrupt is quiet", .rows(133, 136))
+    func huaweiThread() throws {
+        func shown(
+            _ interruption: PushOptions.IOS.Interruption, _ importance: PushOptions.Android.Importance? = nil
+        ) throws -> NSDictionary {
+            let push = notification(service: .huawei) { options in
+                options.ios = PushOptions.IOS()
+                options.ios?.threadID = "thread"
+                options.ios?.interruption = interruption
+                options.android = PushOptions.Android()
+                options.android?.huawei = PushOptions.Android.Huawei()
+                options.android?.huawei?.importance = importance
+            }
+            let android = try #require(try huawei(push)["android"] as? NSDictionary)
+            return try #require(android["notification"] as? NSDictionary)
+        }
+        let quiet = try shown(.passive)
+        #expect(quiet["group"] as? String == "thread" && quiet["importance"] as? String == "LOW")
+        #expect(try shown(.critical)["importance"] == nil)
+        // What it says of this service goes before.
+        #expect(try shown(.passive, .normal)["importance"] as? String == "NORMAL")
+    }
+
     @Test("Huawei, Honor and HarmonyOS: a text too long is cut, heavy data is left out, life and badge are in range")
     func largeBodies() throws {
         func all(_ push: PushNotification, now: Date) -> [[UInt8]?] {

@@ -17,7 +17,7 @@ public struct PushOptions: Hashable, Sendable, Codable {
     public var hidesTitle: Bool?
     /// Whether details are shown to receivers who hide them.
     public var forcesDetail: Bool?
-    /// For the Apple Push Notification service.
+    /// For the Apple Push Notification service; Web Push heeds it too.
     public var ios: IOS?
     /// For the services of Android phones.
     public var android: Android?
@@ -31,15 +31,15 @@ public struct PushOptions: Hashable, Sendable, Codable {
         self.data = data
     }
 
-    /// For the Apple Push Notification service.
+    /// For the Apple Push Notification service; Web Push heeds it too, and others where they have a field for it.
     public struct IOS: Hashable, Sendable, Codable {
-        /// Groups notifications: `thread-id`.
+        /// Groups notifications: `thread-id`, and Huawei's `group`.
         public var threadID: String?
         /// A later push with the same one replaces this: `apns-collapse-id`, at most 64 bytes.
         public var collapseID: String?
-        /// A picture the app's notification extension shows.
+        /// A picture that the app's notification extension shows, or a browser.
         public var imageURL: URL?
-        /// How much it interrupts: `interruption-level`.
+        /// How much it interrupts: `interruption-level`, and what is nearest to it elsewhere.
         public var interruption: Interruption?
 
         /// `interruption-level` of iOS 15 and later.
@@ -54,7 +54,7 @@ public struct PushOptions: Hashable, Sendable, Codable {
 
     /// For the services of Android phones, each under its maker's name.
     public struct Android: Hashable, Sendable, Codable {
-        /// A later push with the same one replaces this (Xiaomi, Huawei); the message's id by default.
+        /// A later push with the same one replaces this; the message's id by default.
         public var notificationID: String?
         /// Xiaomi.
         public var xiaomi: Channel?

@@ -73,8 +73,22 @@ extension FCM {
                 writer.field("tag", tag(of: notification))
                 writer.field("channel_id", fcm?.channel)
                 writer.field("image", fcm?.imageURL?.absoluteString)
+                writer.field("notification_priority", priority(of: notification).map { "PRIORITY_\($0)" })
                 writer.field("notification_count", min(notification.badge, Int64(Int32.max)))
             }
+        }
+    }
+
+    /// How loud it is before Android 8; from then on its channel says.
+    private static func priority(of notification: PushNotification) -> String? {
+        // That something was taken back is no reason to ring.
+        if notification.replaces { return "LOW" }
+        return switch notification.options.ios?.interruption {
+        case .passive: "LOW"
+        case .active: "DEFAULT"
+        case .timeSensitive: "HIGH"
+        case .critical: "MAX"
+        case nil: nil
         }
     }
 

@@ -49,7 +49,7 @@ extension Huawei {
     private static func write(
         _ notification: PushNotification, _ setup: Setup, text: String, now: Date, to writer: inout JSONWriter
     ) {
-        let huawei = notification.options.android?.huawei
+        let (huawei, ios) = (notification.options.android?.huawei, notification.options.ios)
         writer.field("ttl", "\(notification.life(from: now, in: life))s")
         writer.field("category", huawei?.category ?? setup.category)
         writer.key("notification")
@@ -59,8 +59,11 @@ extension Huawei {
             writer.field("image", huawei?.imageURL?.picture)
             writer.field("channel_id", huawei?.channel ?? setup.channel)
             // That something was taken back is no reason to ring.
-            let importance: PushOptions.Android.Importance? = notification.replaces ? .low : huawei?.importance
+            let isQuiet = notification.replaces || huawei?.importance == nil && ios?.interruption == .passive
+            let importance: PushOptions.Android.Importance? = isQuiet ? .low : huawei?.importance
             writer.field("importance", importance?.rawValue.uppercased())
+            // Of a group only the newest is seen, so it is one where its sender says so.
+            writer.field("group", ios?.threadID)
             // A later push of the same message takes the place of this one.
             writer.field("notify_id", notification.number)
             writer.key("click_action")

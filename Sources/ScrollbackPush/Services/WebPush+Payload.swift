@@ -17,10 +17,12 @@ extension WebPush {
     package static func request(
         for notification: PushNotification, keys: WebPushKeys, authorization: String, now: Date
     ) throws -> PushRequest? {
-        let payload = fittingPayload(
-            payloadLimit, text: notification.text.body, hasData: notification.data != nil
-        ) { text, omitsData in self.payload(of: notification, text: text, omitsData: omitsData) }
-        guard let payload else { return nil }
+        let image = notification.options.ios?.imageURL?.absoluteString
+        // A picture's address may be as long as all there is room for: then it goes first.
+        guard
+            let payload = fittingPayload(of: notification, image: image)
+                ?? (image == nil ? nil : fittingPayload(of: notification, image: nil))
+        else { return nil }
         // Apple's takes no 0.
         let seconds = Int(min(longestLife, max(1, notification.expiresAt.timeIntervalSince(now))))
         return PushRequest(
@@ -28,23 +30,46 @@ extension WebPush {
             headers: [
                 "authorization": authorization, "ttl": String(seconds),
                 "urgency": notification.options.ios?.interruption == .passive ? "low" : "high",
-                // A later push of the same message takes the place of this one. 32 letters and digits pass everywhere.
-                "topic": topic(of: notification.place.message), "content-encoding": "aes128gcm",
+                "topic": topic(of: notification), "content-encoding": "aes128gcm",
                 "content-type": "application/octet-stream",
             ], body: try WebPushEncryption.encrypt(payload, for: keys))
     }
 
-    private static func topic(of message: MessageID) -> String {
-        message.description.filter { $0 != "-" }
+    /// What a notification is called by its sender; a later one of the same name takes its place.
+    private static func name(of notification: PushNotification) -> String? {
+        notification.options.ios?.collapseID ?? notification.options.android?.notificationID
+    }
+
+    /// What replaces a push that still waits for its browser: 32 letters and digits, which pass everywhere.
+    private static func topic(of notification: PushNotification) -> String {
+        guard let name = name(of: notification) else {
+            return "\(notification.place.message)".filter { $0 != "-" }
+        }
+        return SHA256.hash(data: Data(name.utf8)).prefix(16).hexadecimal
+    }
+
+    private static func fittingPayload(of notification: PushNotification, image: String?) -> [UInt8]? {
+        ScrollbackPush.fittingPayload(
+            payloadLimit, text: notification.text.body, hasData: notification.data != nil
+        ) { text, omitsData in payload(of: notification, text: text, image: image, omitsData: omitsData) }
     }
 
     /// What the page's service worker reads: the members of a notification, and this server's own.
-    private static func payload(of notification: PushNotification, text: String, omitsData: Bool) -> [UInt8] {
+    private static func payload(
+        of notification: PushNotification, text: String, image: String?, omitsData: Bool
+    ) -> [UInt8] {
+        let interruption = notification.options.ios?.interruption
+        let isUrgent = interruption == .critical || interruption == .timeSensitive
         var writer = JSONWriter(reserving: 1024)
         writer.object { writer in
             writer.field("title", notification.text.title?.fitting(256))
             writer.field("body", text)
-            writer.field("tag", "\(notification.place.message)")
+            // A later push of the same message takes the place of this one.
+            writer.field("tag", name(of: notification) ?? "\(notification.place.message)")
+            writer.field("image", image)
+            // That something was taken back is no reason to ring, nor to stay until somebody looks.
+            writer.field("silent", interruption == .passive || notification.replaces ? true : nil)
+            writer.field("requireInteraction", isUrgent && !notification.replaces ? true : nil)
             writer.field("badge", notification.badge)
             writer.field("replaces", notification.replaces ? true : nil)
             PushFields.write(notification, omitsData: omitsData, to: &writer)

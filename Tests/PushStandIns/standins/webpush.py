@@ -20,6 +20,7 @@ from .pace import Bucket
 from .record import Record
 from .rules import Refused
 from .service import Service, retry_after
+from .shapes import Shape, boolean, misfit, text
 from .strict_json import loads
 from .vapid import Credentials, Vapid
 from .webpush_encryption import Receiver
@@ -32,6 +33,11 @@ _TTL = re.compile(r"[0-9]+")
 _URGENCIES = ("very-low", "low", "normal", "high")
 _RECEIPT = re.compile(r'<([^>]*)>\s*;\s*rel="?urn:ietf:params:push:receipt"?')
 _ONE_HOUR = 3600
+_OPTIONS: Shape = {
+    **dict.fromkeys(("title", "body", "tag", "image", "icon"), text),
+    **dict.fromkeys(("silent", "requireInteraction", "renotify"), boolean),
+}
+"""Of showNotification, by the names that a page hands over as they are; badge is the sender's own number."""
 
 _APPLE_REASONS = {
     400: "BadWebPushRequest",
@@ -191,7 +197,10 @@ class WebPush(Service):
         if not body:
             return None
         vapid_key = credentials.key if credentials else b""
-        return _readable(self._receiver.decrypt(body, subscription.private_key, subscription.auth, vapid_key))
+        payload = _readable(self._receiver.decrypt(body, subscription.private_key, subscription.auth, vapid_key))
+        if isinstance(payload, dict) and (path := misfit(payload, _OPTIONS)):
+            raise Refused("notification-options", 400, "BadWebPushRequest", path)
+        return payload
 
     def _check_state(self, subscription: Subscription) -> None:
         if subscription.gone is not None:

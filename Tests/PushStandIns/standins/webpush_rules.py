@@ -12,6 +12,7 @@ _VAPID = "rfc-editor.org/rfc/rfc8292 section "
 _APPLE = "developer.apple.com/documentation/usernotifications/sending-web-push-notifications-in-web-apps-and-browsers"
 _MOZILLA_ERRORS = "mozilla-services.github.io/autopush-rs/errors.html"
 _MOZILLA_HTTP = "mozilla-services.github.io/autopush-rs/http.html"
+_SHOW = "developer.mozilla.org/docs/Web/API/ServiceWorkerRegistration/showNotification"
 
 _H = Mark.SECOND_HAND
 _U = Mark.UNVERIFIED
@@ -92,6 +93,14 @@ RULES = RuleTable(
         Rule("delimiter", "The record's delimiter is 0x02.", f"{_ENCRYPTION}4; {_CODING}2", _V, _U),
         Rule("salt-fresh", "No salt serves two messages.", _CODING + "2.1", _V, _U),
         Rule("key-fresh", "No key in a body serves two messages.", _ENCRYPTION + "3.1", _V, _U),
+        # 40, of the browser
+        Rule(
+            "notification-options",
+            "What a page hands to showNotification under its own names has the types it takes.",
+            _SHOW,
+            _V,
+            _U,
+        ),
         # 16
         Rule(
             "push-rate", "A subscription gets no more pushes a minute than the setting pushesPerMinute.", _PUSH + "8.4"

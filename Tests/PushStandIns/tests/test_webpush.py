@@ -206,6 +206,8 @@ BROKEN: list[tuple[str, Send, int]] = [
     ("delimiter", lambda sender: sender.push(body=encrypt_by_hand(sender.subscription, b"\0" * 9)), 400),
     ("salt-fresh", reused(salt=b"0123456789abcdef"), 400),
     ("key-fresh", reused(key=p256()), 400),
+    ("notification-options", lambda sender: sender.push(body=encrypt(sender.subscription, b'{"silent":"true"}')), 400),
+    ("notification-options", lambda sender: sender.push(body=encrypt(sender.subscription, b'{"tag":17}')), 400),
     ("push-rate", too_many, 429),
 ]
 
@@ -248,6 +250,11 @@ def test_mozilla_answers(started: Callable[..., StandIn]) -> None:
         lambda sender: sender.push({"Authorization": sender.vapid() + ", realm=x"}),
         lambda sender: sender.push({"Authorization": sender.vapid(sender.token(exp=int(time.time()) + 86400))}),
         lambda sender: sender.push(body=encrypt(sender.subscription, b"x" * 3993)),
+        lambda sender: sender.push(
+            body=encrypt(
+                sender.subscription, b'{"tag":"a","image":"https://example.com/a.png","silent":true,"badge":7}'
+            )
+        ),
     ],
 )
 def test_good_pushes_are_taken(webpush: StandIn, send: Send) -> None:
