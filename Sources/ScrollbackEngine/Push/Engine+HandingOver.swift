@@ -7,6 +7,14 @@ import Synchronization
 struct PushAttempt: Sendable {
     var due: DuePush
     var retry: PushRetryRow?
+
+    /// That row, or a new one.
+    func row(now: Date) -> PushRetryRow {
+        retry
+            ?? PushRetryRow(
+                user: due.user, device: due.notification.device.id, push: due.push, attempts: 0, notBefore: now,
+                firstTriedAt: now)
+    }
 }
 
 extension Engine {
@@ -16,8 +24,6 @@ extension Engine {
     private static let lateAnswersAtOnce = 2_000
     /// For how long a late answer's push is nobody else's to try, in seconds; it is renewed at half of it.
     private static let lease: TimeInterval = 10
-    /// How long a push is tried again.
-    private static let longestRetry: TimeInterval = 86_400
 
     private enum Sign: Sendable {
         case answered(number: Int, PushOutcome)
@@ -41,7 +47,7 @@ extension Engine {
         try await withThrowingTaskGroup(of: Sign.self) { group in
             var rest = attempts[...]
             var open = Dictionary(uniqueKeysWithValues: attempts.map { ($0.due.number, $0) })
-            var answered: [(PushAttempt, PushOutcome)] = []
+            var answered: [AnsweredPush] = []
             var isClosed = false
             var leasedUntil = Date.distantPast
             var late = 0
@@ -68,7 +74,11 @@ extension Engine {
                 }
                 while !open.isEmpty, case .answered(let number, let outcome) = try await group.next() {
                     begin()
-                    if let attempt = open.removeValue(forKey: number) { answered.append((attempt, outcome)) }
+                    guard let attempt = open.removeValue(forKey: number) else { continue }
+                    let push = AnsweredPush(attempt, outcome, now: clock())
+                    // Not where it is written down, which is done again where another write of the same transaction failed.
+                    pushes.counts.add(push.count, by: attempt.due.notification.device.service)
+                    answered.append(push)
                 }
                 let others = pushes.late.load(ordering: .relaxed) - late
                 guard isClosed || open.isEmpty || others + open.count <= Self.lateAnswersAtOnce else { continue }
@@ -78,7 +88,7 @@ extension Engine {
                 let waiting = leases ? Array(open.values) : []
                 do {
                     let leased = try await write { [self, answered, isClosed, leasedUntil] transaction in
-                        for (attempt, outcome) in answered { try settle(attempt, outcome, in: transaction) }
+                        for push in answered { try settle(push, in: transaction) }
                         if !isClosed { try close(transaction) }
                         return try waiting.map { try lease($0, until: leasedUntil, in: transaction) }
                     }
@@ -100,29 +110,18 @@ extension Engine {
 
     /// Writes down that a push is under way, and is to be tried again where nothing more is heard of it.
     private func lease(_ attempt: PushAttempt, until date: Date, in transaction: Transaction) throws -> PushAttempt {
-        var row = row(of: attempt)
+        var row = attempt.row(now: clock())
         row.notBefore = date
         try transaction.store.put(&row)
         return PushAttempt(due: attempt.due, retry: row)
     }
 
-    private func row(of attempt: PushAttempt) -> PushRetryRow {
-        let now = clock()
-        return attempt.retry
-            ?? PushRetryRow(
-                user: attempt.due.user, device: attempt.due.notification.device.id, push: attempt.due.push, attempts: 0,
-                notBefore: now, firstTriedAt: now)
-    }
-
     /// Writes down what came of a push.
-    private func settle(_ attempt: PushAttempt, _ outcome: PushOutcome, in transaction: Transaction) throws {
-        let due = attempt.due
-        let service = due.notification.device.service
-        switch outcome {
-        case .sent: pushes.counts.add(.sent, by: service)
-        case .refused: pushes.counts.add(.refused, by: service)
+    private func settle(_ push: AnsweredPush, in transaction: Transaction) throws {
+        let due = push.attempt.due
+        switch push.outcome {
+        case .sent, .refused: break
         case .gone(let since):
-            pushes.counts.add(.gone, by: service)
             // What was registered since is another device as far as the service goes.
             let known = try transaction.store.pushDevices(of: due.user).first {
                 $0.device.id == due.notification.device.id
@@ -133,17 +132,35 @@ extension Engine {
                 try transaction.dropPushDevice(known.device.id, of: due.user)
             }
         case .later(let after, _):
-            var row = row(of: attempt)
-            let now = clock()
-            guard now.timeIntervalSince(row.firstTriedAt) < Self.longestRetry else {
-                pushes.counts.add(.expired, by: service)
-                break
-            }
-            pushes.counts.add(.later, by: service)
+            guard push.count == .later else { break }
+            var row = push.attempt.row(now: push.time)
             row.attempts += 1
-            row.notBefore = now + max(after ?? 0, pushPacing.wait(after: row.attempts))
+            row.notBefore = push.time + max(after ?? 0, pushPacing.wait(after: row.attempts))
             return try transaction.store.put(&row)
         }
-        if let retry = attempt.retry { try transaction.store.dropPushRetry(retry.number) }
+        if let retry = push.attempt.retry { try transaction.store.dropPushRetry(retry.number) }
+    }
+}
+
+/// A push that was handed over, and what is made of the answer.
+private struct AnsweredPush: Sendable {
+    /// How long a push is tried again.
+    private static let longestRetry: TimeInterval = 86_400
+
+    let attempt: PushAttempt
+    let outcome: PushOutcome
+    let time: Date
+    let count: PushCounts.Outcome
+
+    init(_ attempt: PushAttempt, _ outcome: PushOutcome, now: Date) {
+        (self.attempt, self.outcome, time) = (attempt, outcome, now)
+        switch outcome {
+        case .sent: count = .sent
+        case .refused: count = .refused
+        case .gone: count = .gone
+        case .later:
+            let first = attempt.retry?.firstTriedAt ?? now
+            count = now.timeIntervalSince(first) < Self.longestRetry ? .later : .expired
+        }
     }
 }
