@@ -14,7 +14,11 @@ extension SQLiteStore {
     }
 
     private func size(_ suffix: String) -> Int64 {
-        let path = directory.appending(component: Self.fileName + suffix).path
+        Self.size(of: directory.appending(component: Self.fileName + suffix).path)
+    }
+
+    /// 0 where there is no file.
+    static func size(of path: String) -> Int64 {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path)
         return (attributes?[.size] as? NSNumber)?.int64Value ?? 0
     }

@@ -60,8 +60,9 @@ package final class SQLiteStore: MessageStore {
             throw ChatError(.internalError, "the directory \(directory.path) can't be made", cause: error)
         }
         lock = try DirectoryLock(directory, else: .internalError, "one server at a time may open it")
+        let path = directory.appending(component: Self.fileName).path
+        try Self.checkLength(of: path)
         do {
-            let path = directory.appending(component: Self.fileName).path
             pool = try DatabasePool(path: path, configuration: Self.configuration(options))
             try Self.migrate(pool, at: path)
             let start = try pool.writeWithoutTransaction { [cipher] database in
@@ -77,12 +78,29 @@ package final class SQLiteStore: MessageStore {
             state = Mutex(State(moved: start.moved, newest: start.newest))
         } catch let error as DatabaseError {
             let reason = error.message ?? "no reason given"
-            throw error.chatError("the store in \(directory.path) can't be opened: \(reason)")
+            throw error.chatError("the store \(path) can't be opened: \(reason)")
         }
     }
 
     deinit {
         try? close()
+    }
+
+    /// Refuses a file that was cut in the middle of a page, whose rest SQLite would read as zeros.
+    ///
+    /// Where commits wait in a log the file may have been left while it grew: they are written to it again.
+    private static func checkLength(of path: String) throws {
+        let count = size(of: path)
+        guard count > 0, size(of: path + "-wal") == 0, size(of: path + "-journal") == 0 else { return }
+        let file = FileHandle(forReadingAtPath: path)
+        defer { try? file?.close() }
+        // Two bytes at 16, where 1 stands for 65,536 (https://sqlite.org/fileformat.html#page_size).
+        let header = [UInt8]((try? file?.read(upToCount: 18)) ?? Data())
+        let page = header.count == 18 ? Int64(header[16]) << 8 | Int64(header[17]) : 0
+        guard page > 0, count % (page == 1 ? 65_536 : page) == 0 else {
+            throw ChatError(
+                .internalError, "the store \(path) was cut: it ends in the middle of a page; restore it from a backup")
+        }
     }
 
     private static func configuration(_ options: Options) -> Configuration {

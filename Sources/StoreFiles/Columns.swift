@@ -43,7 +43,11 @@ package struct Columns {
         index += 1
         guard let start = sqlite3_column_text(statement, index) else { return nil }
         let value = UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index)))
-        guard value.first == StoreCipher.mark else { return String(decoding: value, as: UTF8.self) }
+        guard value.first == StoreCipher.mark else {
+            // What is no text may be a sealed value whose mark was altered.
+            guard let text = String(validating: value, as: UTF8.self) else { throw StoreDamage.value(column, of: row) }
+            return text
+        }
         guard let cipher else {
             throw StoreCipher.key(of: value).map { StoreDamage.missing($0) } ?? StoreDamage.value(column, of: row)
         }

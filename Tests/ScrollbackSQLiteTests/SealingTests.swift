@@ -265,7 +265,7 @@ import Testing
 
     /// Values that are not what was sealed for the second message.
     private enum Damage: CaseIterable {
-        case flippedTag, flippedText, flippedNonce, otherRow, otherColumn, cut, otherKey
+        case flippedTag, flippedText, flippedNonce, flippedMark, otherRow, otherColumn, cut, otherKey
 
         func value(of second: Data, first: Data) -> Data {
             var value = second
@@ -273,6 +273,7 @@ import Testing
             case .flippedTag: value[value.count - 1] ^= 1
             case .flippedText: value[20] ^= 0x80
             case .flippedNonce: value[6] ^= 1
+            case .flippedMark: value[0] ^= 0x80
             case .otherRow: value = first
             case .otherColumn: break
             case .cut: value = value.prefix(value.count - 3)
@@ -303,6 +304,37 @@ import Testing
         // And `verify` finds it.
         let findings = try store.verify { _ in }
         #expect(findings.first == error?.message)
+    }
+
+    @Test func `A byte flipped in the file is named by its row, and a file that was cut by its name`() throws {
+        try makeTwo()
+        let file = folder.url.appending(component: SQLiteStore.fileName)
+        let value = try content(2)
+        let sound = try Data(contentsOf: file)
+        let place = try #require(sound.range(of: value)).lowerBound
+        for offset in [0, 2, 6, 20, value.count - 1] {
+            var damaged = sound
+            damaged[place + offset] ^= 0x40
+            try damaged.write(to: file)
+            let store = try open(.sample(1))
+            let number = try #require(try store.read { try $0.conversation(.group("g"))?.number })
+            let error = #expect(throws: ChatError.self) { try store.read { try $0.message(at: 2, in: number) } }
+            // Of its key's name another key is missing.
+            let reason = offset == 2 ? "sealed with the key" : "message \(number)/2 does not open"
+            #expect(error?.message.contains(reason) == true, "byte \(offset): \(error?.message ?? "")")
+            #expect(try store.verify { _ in }.first == error?.message)
+            try store.close()
+            #expect(try SQLiteStore.verify(file: file, keys: .sample(1)) { _ in }.findings.first == error?.message)
+        }
+        for count in [1, 100, 4_096, sound.count / 2, sound.count - 4_096, sound.count - 1] {
+            try sound.prefix(count).write(to: file)
+            let error = #expect(throws: ChatError.self) { try open(.sample(1)) }
+            #expect(
+                error?.code == .internalError && error?.message.contains(file.path) == true,
+                "cut to \(count): \(error?.message ?? "")")
+        }
+        try sound.write(to: file)
+        #expect(try unopened(try open(.sample(1))) == [])
     }
 
     @Test func `A proof of a key that was altered is refused`() throws {

@@ -120,7 +120,7 @@ extension Backup {
     private static func checkSealed(
         _ blob: BlobID, in media: MediaDirectory, _ keys: StoreKeys?, _ file: URL
     ) throws(ChatError) {
-        let reader = try BlobReader(blob, in: media, keys: keys)
+        let reader = try BlobReader(blob, in: media, keys: keys, named: file.path)
         defer { reader.close() }
         var hasher = BlobHasher()
         try reader.readAll { (bytes) throws(ChatError) in hasher.update(bytes) }

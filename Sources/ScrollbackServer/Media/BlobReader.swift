@@ -13,8 +13,9 @@ struct BlobReader: Sendable {
     /// Opens its chunks, where it is sealed.
     private let sealed: SealedFile?
 
+    /// - Parameter name: of the file in errors, where it is not the one that is read that somebody has to know of.
     /// - Throws: `unknown-media` where it is not there, `internal-error` naming a sealed file that does not open.
-    init(_ blob: BlobID, in directory: MediaDirectory, keys: StoreKeys?) throws(ChatError) {
+    init(_ blob: BlobID, in directory: MediaDirectory, keys: StoreKeys?, named name: String? = nil) throws(ChatError) {
         for isSealed in [true, false] {
             let path = directory.path(of: blob, isSealed: isSealed)
             let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
@@ -23,7 +24,7 @@ struct BlobReader: Sendable {
                 continue
             }
             do throws(ChatError) {
-                try self.init(descriptor, path, sealedAs: isSealed ? blob.description : nil, keys: keys)
+                try self.init(descriptor, name ?? path, sealedAs: isSealed ? blob.description : nil, keys: keys)
                 return
             } catch {
                 Foundation.close(descriptor)

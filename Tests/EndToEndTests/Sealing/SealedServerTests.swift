@@ -195,6 +195,73 @@ import Testing
         #expect(try await Self.shown(try await MediaServer(on: server)) == shown)
     }
 
+    /// Flips a byte of every value that is sealed with a key.
+    private static func flip(_ bytes: Data, sealedWith key: UInt8) throws -> Data {
+        let id = try StoreKey(Data(repeating: key, count: 32)).id.bits
+        let head = Data([0xFF]) + withUnsafeBytes(of: id.bigEndian) { Data($0) }
+        var flipped = bytes
+        var rest = bytes.startIndex..<bytes.endIndex
+        while let found = bytes.range(of: head, in: rest) {
+            flipped[min(found.upperBound + 20, bytes.count - 1)] ^= 1
+            rest = found.upperBound..<bytes.endIndex
+        }
+        try #require(flipped != bytes, "nothing is sealed")
+        return flipped
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `A sealed backup or data directory in which a byte was flipped, or that was cut, is refused by name`()
+        async throws
+    {
+        let folder = try RunningServer.makeFolder()
+        let keys = try Self.keyFile(Self.key(1), in: folder)
+        let server = try await RunningServer.start(["--store-keys", keys], folder: folder)
+        let media = try await MediaServer(on: server)
+        _ = try await media.send(Array((0..<5_000).map { _ in Self.word }.joined().utf8), name: "a.txt")
+        let (backup, _) = try await server.backUp("backup")
+        try await server.terminate()
+        func refusal(_ arguments: [String]) async throws -> String {
+            let ended = try await RunningServer.command(arguments + ["--store-keys", keys])
+            #expect(ended.code == 1, "\(ended)")
+            return ended.output + ended.errors
+        }
+
+        let target = folder.appending(component: "restored").path
+        let found = FileManager.default.enumerator(at: backup, includingPropertiesForKeys: nil)
+        let blob = try #require((found?.allObjects as? [URL])?.first { $0.pathExtension == "sealed" })
+        for file in [backup.appending(component: "scrollback.sqlite"), blob] {
+            let whole = try Data(contentsOf: file)
+            var flipped = whole
+            flipped[whole.count / 2] ^= 1
+            for bytes in [flipped, whole.dropLast(1), whole.prefix(whole.count / 2)] {
+                // A file of its own: a backup's bytes are the data directory's, under a second name.
+                try bytes.write(to: file, options: .atomic)
+                for arguments in [["verify", backup.path], ["restore", backup.path, "--data", target]] {
+                    let reason = try await refusal(arguments)
+                    #expect(reason.contains(file.path), "\(bytes.count) of \(whole.count) bytes: \(reason)")
+                }
+                #expect(!FileManager.default.fileExists(atPath: target), "something was left")
+            }
+            try whole.write(to: file, options: .atomic)
+        }
+        let ended = try await RunningServer.command(["verify", backup.path, "--store-keys", keys])
+        #expect(ended.code == 0, "\(ended)")
+
+        let store = server.data.appending(component: "scrollback.sqlite")
+        let whole = try Data(contentsOf: store)
+        for count in [whole.count - 1, whole.count - 4_096] {
+            try whole.prefix(count).write(to: store)
+            for arguments in [["serve", "--port", "0", "--data", server.data.path], ["verify", server.data.path]] {
+                let reason = try await refusal(arguments)
+                #expect(reason.contains(store.path), "cut to \(count): \(reason)")
+            }
+        }
+        try Self.flip(whole, sealedWith: 1).write(to: store)
+        for arguments in [["serve", "--port", "0", "--data", server.data.path], ["verify", server.data.path]] {
+            #expect(try await refusal(arguments).contains("does not open"))
+        }
+    }
+
     @Test(arguments: [
         ("", "there is no key"), ("c2hvcnQ=", "line 1 must be 32 bytes in base64"),
         ("plain\nnonsense", "line 2 must be 32 bytes in base64"),
