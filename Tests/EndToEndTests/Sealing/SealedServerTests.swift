@@ -6,8 +6,11 @@ import Testing
 
 /// What can be found in the files of a server that seals, by who has its disk.
 @Suite("A sealed server") struct SealedServerTests {
-    /// Stands in every text, name and file.
-    private static let word = "unter-uns-🍋-gesagt"
+    /// Begins whatever is said; these stand in every text, name and file, in the push that waits, and in the upload that does.
+    private static let stem = "unter-uns-🍋"
+    private static let (word, pushed, uploading) = (stem + "-gesagt", stem + "-hinweis", stem + "-halb")
+    /// A secret of a browser's subscription, as it is written: 16 bytes.
+    private static let auth = "unter-uns-auth-gesagtA"
 
     private static func key(_ number: UInt8) -> String { Data(repeating: number, count: 32).base64EncodedString() }
 
@@ -22,11 +25,12 @@ import Testing
     }
 
     /// The files below a directory in which a text stands.
-    private static func files(below folder: URL, holding text: String) -> [String] {
+    private static func files(below folder: URL, named name: String = "", holding text: String) -> [String] {
         let needle = Data(text.utf8)
         let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         return (found?.allObjects as? [URL] ?? []).filter { file in
-            (try? Data(contentsOf: file, options: .alwaysMapped))?.range(of: needle) != nil
+            (name.isEmpty || file.lastPathComponent.hasPrefix(name))
+                && (try? Data(contentsOf: file, options: .alwaysMapped))?.range(of: needle) != nil
         }.map(\.lastPathComponent)
     }
 
@@ -87,6 +91,40 @@ import Testing
             await media.admin.call("PUT", crew + "/bans/mallory", #"{"reason":"\#(word)"}"#), 200, 201, 204)
     }
 
+    /// Leaves something in every queue: a push whose service is not there, events that nobody takes, an upload that does not end.
+    private static func leaveWaiting(_ media: MediaServer) async throws {
+        let key = PushServer.webKey
+        let settings = """
+            {"push":{"services":{"web":{"privateKey":"\(key.privateKey)","subject":"mailto:push@example.com",\
+            "hosts":["127.0.0.1"]}}}}
+            """
+        let set = try await media.admin.call("PUT", "/v1/settings", settings)
+        try #require(set.status == 200, "\(set)")
+        // Nobody listens there. The address is readable, and has nothing of what is said.
+        let device = """
+            {"service":"web","token":"https://127.0.0.1:9/bob","keys":{"p256dh":"\(key.publicKey)","auth":"\(auth)"}}
+            """
+        let registered = try await media.bob.call("PUT", "/v1/push/devices/browser", device)
+        try #require(registered.status == 200, "\(registered)")
+        // What is not stored is nowhere but in the queue.
+        let message = """
+            {"id":"\(UUID().uuidString.lowercased())","type":"text","content":{"text":"\(pushed)"},\
+            "flags":{"storeInHistory":false}}
+            """
+        let sent = try await media.alice.call("POST", "/v1/conversations/group:crew/messages", message)
+        try #require((200..<300).contains(sent.status), "\(sent)")
+        // More than a chunk, and the beginning of another.
+        let bytes = Array((0..<5_000).map { _ in uploading }.joined().utf8)
+        let begun = try await media.alice.call(
+            "POST", MediaServer.path(name: "half.txt"), bytes: bytes, type: nil,
+            headers: MediaServer.fields(6, isEnd: false))
+        try #require(begun.status == 201 && begun.headers["upload-offset"] == String(bytes.count), "\(begun)")
+        try await eventually("the push was tried, and waits") {
+            try await media.server.metric("scrollback_push_retries") == 1 ? true : nil
+        }
+        #expect(try await media.server.metric("scrollback_webhook_waiting") > 0)
+    }
+
     /// What alice is shown, a line for each.
     private static func shown(_ media: MediaServer) async throws -> [String] {
         let page = try await media.alice.call("GET", "/v1/conversations/group:crew/messages?limit=100")
@@ -105,19 +143,29 @@ import Testing
             let folder = try RunningServer.makeFolder()
             let keys = try Self.keyFile(Self.key(1), in: folder)
             let arguments = ["--send-rate", "0"] + (isSealed ? ["--store-keys", keys] : [])
-            let server = try await RunningServer.start(arguments, folder: folder)
+            // Its temporary files are looked through as well.
+            let temporary = folder.appending(component: "tmp")
+            try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
+            let server = try await RunningServer.start(
+                arguments, shell: "export TMPDIR='\(temporary.path)'", folder: folder)
             let media = try await MediaServer(on: server)
             try await Self.fill(media, messages: Self.messageCount, files: Self.fileCount)
+            try await Self.leaveWaiting(media)
             // While it runs, with what is in the log of commits and in uploads; and what a backup took.
-            let running = Self.files(below: folder, holding: Self.word)
+            let running = Self.files(below: folder, holding: Self.stem)
             let (backup, _) = try await server.backUp("backup")
-            let backedUp = Self.files(below: backup, holding: Self.word)
+            let backedUp = Self.files(below: backup, holding: Self.stem)
+            let waiting = [Self.pushed, Self.auth, PushServer.webKey.privateKey].map { text in
+                Self.files(below: server.data, named: "scrollback.sqlite", holding: text)
+            }
+            let uploads = Self.files(below: server.data.appending(path: "media/uploads"), holding: Self.uploading)
             let hints = Self.files(below: server.data, holding: "gesagt")
             let shown = try await Self.shown(media)
             #expect(shown[0].contains(Self.word) && shown[1].contains(Self.word))
             try await server.terminate()
-            let stopped = Self.files(below: folder, holding: Self.word)
+            let stopped = Self.files(below: folder, holding: Self.stem)
             guard isSealed else {
+                #expect(waiting.allSatisfy { !$0.isEmpty } && uploads.count == 1, "\(waiting), \(uploads)")
                 #expect(running.count > Self.fileCount && stopped.contains("scrollback.sqlite"))
                 #expect(
                     backedUp.count > Self.fileCount && hints.contains("search.sqlite-wal")
@@ -125,6 +173,7 @@ import Testing
                 continue
             }
             #expect(running == [] && backedUp == [] && stopped == [] && hints == [])
+            #expect(waiting == [[], [], []] && uploads == [])
             #expect(FileManager.default.contents(atPath: server.data.path + "/scrollback.sqlite")?.count ?? 0 > 1 << 20)
 
             // Without its key it does not start, and says which one it takes.
