@@ -233,7 +233,8 @@ let package = Package(
         .testTarget(
             name: "ScrollbackServerTests",
             dependencies: [
-                "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "StoreFiles",
+                "ScrollbackEngine", "ScrollbackModel", "ScrollbackServer", "ScrollbackSQLite", "StoreFiles",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strict),

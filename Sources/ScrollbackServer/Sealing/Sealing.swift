@@ -15,7 +15,7 @@ struct Sealing: Service {
     let logger: Logger
 
     /// How often it is said how far it is.
-    private static let telling: Duration = .seconds(10)
+    var telling: Duration = .seconds(10)
     /// How long until it is looked again for uploads to end, or until it is tried again.
     private static let pause: Duration = .seconds(60)
 
@@ -48,7 +48,7 @@ struct Sealing: Service {
         var told = clock.now
         while try await step() {
             try Task.checkCancellation()
-            guard clock.now - told > Self.telling else { continue }
+            guard clock.now - told > telling else { continue }
             told = clock.now
             let fraction = try store.sealingProgress()?.fraction ?? 1
             logger.notice("sealing the store", metadata: ["key": "\(key)", "done": "\(percent(fraction))"])

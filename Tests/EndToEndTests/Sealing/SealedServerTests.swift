@@ -232,6 +232,15 @@ import Testing
                 let lines = server.log.split(separator: "\n").filter { $0.contains("the store is sealed") }
                 return lines.contains { $0.contains("key=\(key) ") } ? true : nil
             }
+            // It was said from which place on, and at the end which keys are needed no more.
+            let told = server.log.split(separator: "\n").filter { $0.contains("key=\(key) ") }
+            let (first, last) = (try #require(told.first), try #require(told.last))
+            #expect(first.contains("sealing the store") && first.contains("done=0 %"), "\(first)")
+            let retired = lines.count == 1 ? "" : try Self.id(isSealed ? 1 : 2)
+            #expect(last.contains("the store is sealed") && last.contains("retired=\(retired)"), "\(last)")
+            let metrics = try await media.admin.call("GET", "/metrics").text
+            #expect(metrics.contains("\nscrollback_sealed_ratio 1.0\n") == isSealed, "\(metrics)")
+            #expect(isSealed || !metrics.contains("scrollback_sealed_ratio"))
             #expect(try await Self.shown(media) == shown)
             try await server.terminate()
             #expect(Self.files(below: server.data, holding: Self.word).isEmpty == isSealed)

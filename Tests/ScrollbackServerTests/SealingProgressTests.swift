@@ -1,0 +1,110 @@
+import Foundation
+import Logging
+import NIOPosix
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import StoreFiles
+import Synchronization
+import Testing
+
+@testable import ScrollbackServer
+
+/// How far a change of keys is, as operators are told.
+@Suite struct SealingProgressTests {
+    private static func keys(_ numbers: UInt8...) throws -> StoreKeys {
+        let lines = numbers.map { Data(repeating: $0, count: 32).base64EncodedString() }
+        return try StoreKeys(text: lines.joined(separator: "\n"))
+    }
+
+    private static func open(_ folder: URL, _ keys: StoreKeys?) throws -> SQLiteStore {
+        var options = SQLiteStore.Options()
+        options.keys = keys
+        return try SQLiteStore(directory: folder, options: options)
+    }
+
+    /// Three conversations of 500 messages, as many as are sealed in one commit.
+    private static func fill(_ store: SQLiteStore) throws {
+        let engine = try Engine(store: store, execution: .inline)
+        for group in 1...3 as ClosedRange<UInt64> {
+            let messages = (1...500 as ClosedRange<UInt64>).map { number in
+                ImportedMessage(
+                    sender: "alice", sentAt: Date(timeIntervalSince1970: 1_700_000_000),
+                    submission: Submission(id: MessageID(high: group, low: number), content: .text("hello")))
+            }
+            let admin = Caller(user: "admin", isAdmin: true)
+            engine.importHistory(messages, into: .group(try Identifier("g\(group)")), by: admin) { _ = $0 }
+        }
+    }
+
+    /// What `/metrics` says of it; nothing where it says nothing.
+    private static func ratio(_ store: SQLiteStore) throws -> Double? {
+        let text = ServerMetrics().text(engine: try Engine(store: store, execution: .inline), store: store)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("scrollback_sealed_ratio ") }
+        return line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `A change of keys says how far it is, in the log and as a metric, from nothing to its end`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let threads = NIOThreadPool(numberOfThreads: 2)
+        threads.start()
+        var store = try Self.open(folder, nil)
+        try Self.fill(store)
+        #expect(try Self.ratio(store) == nil)
+        for keys in [try Self.keys(1), try Self.keys(2, 1)] {
+            try store.close()
+            store = try Self.open(folder, keys)
+            #expect(try Self.ratio(store) == 0)
+            for _ in 0..<6 { #expect(try store.sealSome()) }
+            let begun = try #require(try Self.ratio(store))
+            #expect(begun > 0 && begun < 1)
+
+            let log = Lines()
+            let sealing = Sealing(
+                store: store, media: try DiskMediaStore(in: folder, threads: threads, keys: keys), threads: threads,
+                logger: log.logger, telling: .zero)
+            let running = Task { try await sealing.run() }
+            while log.all.last?.hasPrefix("the store is sealed") != true { try await Task.sleep(for: .milliseconds(2)) }
+            running.cancel()
+            try await running.value
+
+            let names = keys.keys.map { "\($0.id)" }
+            let steps = log.all.dropLast()
+            #expect(steps.count > 3 && steps.allSatisfy { $0.hasPrefix("sealing the store done=") }, "\(steps)")
+            #expect(steps.allSatisfy { $0.hasSuffix("% key=\(names[0])") }, "\(steps)")
+            let shares = steps.compactMap { Int($0.split(separator: "=")[1].prefix { $0 != " " }) }
+            #expect(shares.first == Int(begun * 100) && shares == shares.sorted(), "\(shares)")
+            let end = "the store is sealed key=\(names[0]) retired=\(names.dropFirst().joined())"
+            #expect(log.all.last == end, "\(log.all.last ?? "")")
+            #expect(try Self.ratio(store) == 1)
+        }
+        try store.close()
+        try await threads.shutdownGracefully()
+    }
+}
+
+/// What is logged, a line each with its metadata by name.
+private final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
+
+    private struct Handler: LogHandler {
+        let lines: Lines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.notice
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let parts = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
+            lines.lines.withLock { $0.append("\(event.message)" + parts.joined()) }
+        }
+    }
+}
