@@ -16,59 +16,77 @@ struct PushTextTests {
             options: options, isRecalled: isRecalled)
     }
 
-    /// Every combination of what may say something: whether the reader is mentioned and with which text, the configuration, the
-    /// argument, a template with or without a text in the reader's language and for others, hidden details and whether the
-    /// message forces them. 2 × 2 × 2 × 2 × 6 × 2 × 2 × 3 of them.
-    @Test("By precedence, in every combination (contradiction A15)", .rows(118, 126, 129, 131, 132, 144, 145))
-    func precedence() throws {
-        var texts = PushTexts()
-        func template(_ id: String, _ languages: [String], isForOthers: Bool) {
-            texts.templates[id] = PushTemplate(
-                texts: Dictionary(uniqueKeysWithValues: languages.map { ($0, .init(text: "template \($0)")) }),
-                fallback: isForOthers ? .init(text: "template for others") : nil)
+    /// Counts through every combination of some choices, one number for each.
+    private struct Choice {
+        var rest: Int
+
+        mutating func of<Value>(_ values: [Value]) -> Value {
+            defer { rest /= values.count }
+            return values[rest % values.count]
         }
-        template("german", ["de"], isForOthers: false)
-        template("german and others", ["de"], isForOthers: true)
-        template("french", ["fr"], isForOthers: false)
-        template("others", [], isForOthers: true)
-        var count = 0
-        for isMentioned in [true, false] {
-            for mentionText in ["mention", nil] {
-                for configuration in ["configuration", nil] {
-                    for argument in ["argument", nil] {
-                        for id in ["german", "german and others", "french", "others", "nothing", nil] {
-                            for language in ["de-AT", nil] {
-                                for showsDetail in [true, false] {
-                                    for forces in [true, false, nil] {
-                                        count += 1
-                                        var options = PushOptions(text: configuration).over(PushOptions(text: argument))
-                                        options.templateID = id
-                                        options.forcesDetail = forces
-                                        let message = subject(
-                                            mentions: .users([isMentioned ? "alice" : "carol"], pushText: mentionText),
-                                            options: options)
-                                        let hasGerman = id?.hasPrefix("german") == true && language != nil
-                                        let hasOthers = id?.hasSuffix("others") == true
-                                        // As the paper says, one after the other.
-                                        let detail =
-                                            (isMentioned ? mentionText : nil) ?? (hasGerman ? "template de" : nil)
-                                            ?? configuration ?? argument ?? (hasOthers ? "template for others" : nil)
-                                            ?? (isMentioned ? "Bob mentioned you: hello" : "Bob: hello")
-                                        let wanted =
-                                            showsDetail || forces == true
-                                            ? PushText(title: "Swift", body: detail) : PushText(body: "New message")
-                                        let recipient = PushRecipient(
-                                            user: "alice", language: language, showsDetail: showsDetail)
-                                        #expect(texts.resolve(message, for: recipient) == wanted)
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
+    }
+
+    /// Every combination of what may say something: whether the reader is mentioned and with which text; text and title of the
+    /// configuration and of the argument; a template with or without a text in the reader's language and for others, each with or
+    /// without a title; a type that says something by itself or none that does; hidden details and whether the message forces
+    /// them. 2 × 2 × 4 × 4 × 6 × 2 × 2 × 2 × 3 of them.
+    @Test("By precedence, in every combination (contradiction A15)", .rows(118, 126, 128, 129, 131, 132, 144, 145, 147))
+    func precedence() {
+        var texts = PushTexts()
+        texts.templates = [
+            "german": PushTemplate(texts: ["de": .init(title: "German", text: "template de")]),
+            "german and others": PushTemplate(
+                texts: ["de": .init(text: "template de")],
+                fallback: .init(title: "Others", text: "template for others")),
+            "french": PushTemplate(texts: ["fr": .init(title: "French", text: "template fr")]),
+            "others": PushTemplate(texts: [:], fallback: .init(text: "template for others")),
+        ]
+        let count = 2 * 2 * 4 * 4 * 6 * 2 * 2 * 2 * 3
+        var wrong: [String] = []
+        for number in 0..<count {
+            var choice = Choice(rest: number)
+            let isMentioned = choice.of([true, false])
+            let mentionText = choice.of(["mention", nil])
+            let configuration = PushOptions(
+                title: choice.of(["configured", nil]), text: choice.of(["configuration", nil]))
+            let argument = PushOptions(title: choice.of(["argued", nil]), text: choice.of(["argument", nil]))
+            let id = choice.of(["german", "german and others", "french", "others", "nothing", nil])
+            let language = choice.of(["de-AT", nil])
+            let isCustom = choice.of([true, false])
+            let showsDetail = choice.of([true, false])
+            let forces = choice.of([true, false, nil])
+            #expect(choice.rest == 0)
+
+            var options = configuration.over(argument)
+            options.templateID = id
+            options.forcesDetail = forces
+            let message = subject(
+                type: isCustom ? "app:poll" : .text, words: isCustom ? nil : "hello",
+                mentions: .users([isMentioned ? "alice" : "carol"], pushText: mentionText), options: options)
+            let hasGerman = id?.hasPrefix("german") == true && language != nil
+            let hasOthers = id?.hasSuffix("others") == true
+            let standard = isMentioned ? "Bob mentioned you: hello" : "Bob: hello"
+            // As the paper says, one after the other; the title by itself, a template's with its text.
+            let said: [(text: String?, title: String?)] = [
+                (isMentioned ? mentionText : nil, nil),
+                (hasGerman ? "template de" : nil, id == "german" ? "German" : nil),
+                (configuration.text, nil), (argument.text, nil),
+                (hasOthers ? "template for others" : nil, id == "others" ? nil : "Others"),
+                (isCustom ? nil : standard, nil),
+            ]
+            let first = said.first { $0.text != nil }
+            let wanted = first.map { text, title in
+                showsDetail || forces == true
+                    ? PushText(title: configuration.title ?? argument.title ?? title ?? "Swift", body: text ?? "")
+                    : PushText(body: "New message")
+            }
+            let reader = PushRecipient(user: "alice", language: language, showsDetail: showsDetail)
+            let found = texts.resolve(message, for: reader)
+            if found != wanted {
+                wrong.append("\(String(describing: found)), not \(String(describing: wanted)): \(message), \(reader)")
             }
         }
-        #expect(count == 2 * 2 * 2 * 2 * 6 * 2 * 2 * 3)
+        #expect(wrong.isEmpty, "\(wrong.count) of \(count): \(wrong.prefix(3))")
     }
 
     @Test(
