@@ -11,21 +11,27 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
     /// A client of its own has to be shut down; the shared one must not be.
     private let isOwn: Bool
 
+    /// As the library's own, which takes older versions of TLS too.
+    private static let shared: HTTPClient = {
+        var configuration = HTTPClient.Configuration.singletonConfiguration
+        configuration.tlsConfiguration = .client(trusting: nil)
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
+
     /// - Parameters:
     ///   - certificate: a PEM file to trust instead of the system's certificates.
     ///   - silence: how long a server may say nothing in the middle of an answer, where there is a certificate; else it is a
     ///     minute and a half.
     package init(trusting certificate: URL? = nil, silence: TimeAmount = .seconds(60)) {
         guard let certificate else {
-            client = .shared
+            client = Self.shared
             isOwn = false
             return
         }
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.trustRoots = .file(certificate.path)
         client = HTTPClient(
             eventLoopGroupProvider: .singleton,
-            configuration: HTTPClient.Configuration(tlsConfiguration: tls, timeout: .init(read: silence)))
+            configuration: HTTPClient.Configuration(
+                tlsConfiguration: .client(trusting: certificate), timeout: .init(read: silence)))
         isOwn = true
     }
 

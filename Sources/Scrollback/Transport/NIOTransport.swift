@@ -11,12 +11,12 @@ import Synchronization
 /// WebSockets over swift-nio, for Linux and for anything else that has no URLSession worth using.
 package struct NIOTransport: Transport {
     private let group: any EventLoopGroup
-    private let trustRoots: NIOSSLTrustRoots?
+    private let certificate: URL?
 
     /// - Parameter certificate: a PEM file to trust instead of the system's certificates.
     package init(trusting certificate: URL? = nil) {
         group = MultiThreadedEventLoopGroup.singleton
-        trustRoots = certificate.map { .file($0.path) }
+        self.certificate = certificate
     }
 
     package func open(
@@ -51,9 +51,7 @@ package struct NIOTransport: Transport {
     }
 
     private func tlsContext() throws -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        if let trustRoots { configuration.trustRoots = trustRoots }
-        return try NIOSSLContext(configuration: configuration)
+        try NIOSSLContext(configuration: .client(trusting: certificate))
     }
 
     private static func upgrade(

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import ScrollbackModel
 import ScrollbackWire
 
@@ -14,6 +15,9 @@ struct ServerAPI: Sendable {
     static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration(timeout: .init(connect: .seconds(5)))
         configuration.connectionPool.retryConnectionEstablishment = false
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        configuration.tlsConfiguration = tls
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 

@@ -34,11 +34,10 @@ package final class HTTPPushTransport: PushTransport {
             configuration.connectionPool.idleTimeout = .hours(1)
             configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
             configuration.connectionPool.retryConnectionEstablishment = false
-            if let authorities {
-                var tls = TLSConfiguration.makeClientConfiguration()
-                tls.additionalTrustRoots = [.file(authorities)]
-                configuration.tlsConfiguration = tls
-            }
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.minimumTLSVersion = .tlsv12
+            if let authorities { tls.additionalTrustRoots = [.file(authorities)] }
+            configuration.tlsConfiguration = tls
             let new = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
             client = new
             return new

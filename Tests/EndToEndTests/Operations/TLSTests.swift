@@ -6,14 +6,14 @@ import ScrollbackModel
 import Testing
 
 @Suite struct TLSTests {
-    /// Makes a certificate for localhost that signs itself.
-    private func makeCertificate(in folder: URL, name: String = "chain") throws {
+    /// Makes a certificate for a name that signs itself; localhost has its address too.
+    private func makeCertificate(in folder: URL, name: String = "chain", for host: String = "localhost") throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-            "2", "-subj", "/CN=localhost",
-            "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
+            "2", "-subj", "/CN=\(host)",
+            "-addext", "subjectAltName=DNS:\(host)" + (host == "localhost" ? ",IP:127.0.0.1" : ""), "-keyout",
             folder.appending(component: "\(name).key").path,
             "-out", folder.appending(component: "\(name).pem").path,
         ]
@@ -92,6 +92,82 @@ import Testing
         let copy = file.appendingPathExtension("copy")
         try FileManager.default.copyItem(at: other, to: copy)
         try #require(rename(copy.path, file.path) == 0)
+    }
+
+    /// A server that takes any version of TLS up to one.
+    private func stub(upTo version: TLSVersion, _ chain: URL, _ key: URL) async throws -> StubServer {
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(chain.path).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: key.path, format: .pem)))
+        tls.minimumTLSVersion = .tlsv1
+        tls.maximumTLSVersion = version
+        return try await StubServer(tls: try NIOSSLContext(configuration: tls)) { _ in
+            StubServer.Reply(status: 200, body: "{}")
+        }
+    }
+
+    @Test func `Nothing older than TLS 1.2 is spoken, by the server or by the SDK`() async throws {
+        let folder = try RunningServer.makeFolder()
+        try makeCertificate(in: folder)
+        let (chain, key) = (folder.appending(component: "chain.pem"), folder.appending(component: "chain.key"))
+        let server = try await RunningServer.start(
+            ["--tls-certificate", chain.path, "--tls-key", key.path], folder: folder)
+        let (older, newer) = (try await stub(upTo: .tlsv11, chain, key), try await stub(upTo: .tlsv12, chain, key))
+        let (olderURL, newerURL) = (try #require(URL(string: older.address)), try #require(URL(string: newer.address)))
+
+        for (version, isTaken) in [(TLSVersion.tlsv1, false), (.tlsv11, false), (.tlsv12, true), (.tlsv13, true)] {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .file(chain.path)
+            tls.minimumTLSVersion = .tlsv1
+            tls.maximumTLSVersion = version
+            let http = HTTPClient(configuration: API.configuration(tls))
+            // Who takes it is spoken to.
+            #expect(try await API(server: olderURL).call("GET", "/", client: http).status == 200, "\(version)")
+            let answer = try? await API(server: server.url).call("GET", "/healthz", client: http)
+            #expect((answer?.status == 200) == isTaken, "\(version)")
+            try await http.shutdown()
+        }
+
+        let http = AsyncHTTPClientTransport(trusting: chain)
+        #expect(try await http.exchange(HTTPExchange(method: "GET", url: newerURL)).status == 200)
+        // It goes on trying: an answer would have come long before it is told to stop.
+        let asking = Task { try await http.exchange(HTTPExchange(method: "GET", url: olderURL)) }
+        try await Task.sleep(for: .seconds(1))
+        asking.cancel()
+        await #expect(throws: ChatError.self) { try await asking.value }
+        // No socket either: what answers there is no server, which a client knows only where it has heard it.
+        var reasons: [String] = []
+        for url in [olderURL, newerURL] {
+            do {
+                _ = try await TestSocket.open(url, trusting: chain)
+            } catch {
+                reasons.append("\(error)")
+            }
+        }
+        #expect(reasons.count == 2 && !reasons[0].contains("is not a Scrollback server"), "\(reasons)")
+        #expect(reasons.last?.contains("is not a Scrollback server") == true, "\(reasons)")
+        #expect(await connects(to: server, trusting: chain))
+    }
+
+    @Test func `A certificate for another name is refused, whoever signed it`() async throws {
+        let folder = try RunningServer.makeFolder()
+        try makeCertificate(in: folder, for: "chat.example.org")
+        let (chain, key) = (folder.appending(component: "chain.pem"), folder.appending(component: "chain.key"))
+        let server = try await RunningServer.start(
+            ["--tls-certificate", chain.path, "--tls-key", key.path], folder: folder)
+        #expect(await !connects(to: server, trusting: chain))
+        let http = AsyncHTTPClientTransport(trusting: chain)
+        let asking = Task { try await http.exchange(HTTPExchange(method: "GET", url: server.url)) }
+        try await Task.sleep(for: .seconds(1))
+        asking.cancel()
+        await #expect(throws: ChatError.self) { try await asking.value }
+        // By its name it would be taken: nothing else is wrong with it.
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .file(chain.path)
+        tls.certificateVerification = .noHostnameVerification
+        let trusting = HTTPClient(configuration: API.configuration(tls))
+        #expect(try await API(server: server.url).call("GET", "/healthz", client: trusting).status == 200)
+        try await trusting.shutdown()
     }
 
     @Test func `A certificate that can't be used is refused at the start, by name`() async throws {

@@ -2,6 +2,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 
 /// An HTTP server that is not Scrollback, or a Scrollback that is not well: it says what a test wrote.
 final class StubServer: Sendable {
@@ -13,11 +14,17 @@ final class StubServer: Sendable {
 
     private let channel: any Channel
 
-    /// - Parameter reply: what it says, by path; 404 where there is nothing.
-    init(_ reply: @escaping @Sendable (_ path: String) -> Reply?) async throws {
+    private let scheme: String
+
+    /// - Parameters:
+    ///   - tls: how it speaks, where it does not speak in the clear.
+    ///   - reply: what it says, by path; 404 where there is nothing.
+    init(tls: NIOSSLContext? = nil, _ reply: @escaping @Sendable (_ path: String) -> Reply?) async throws {
+        scheme = tls == nil ? "http" : "https"
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(Handler(reply))
                 }
@@ -27,7 +34,7 @@ final class StubServer: Sendable {
 
     deinit { channel.close(promise: nil) }
 
-    var address: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
+    var address: String { "\(scheme)://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
 
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
