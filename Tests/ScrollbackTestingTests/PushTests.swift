@@ -163,6 +163,23 @@ struct PushTests {
         await world.close()
     }
 
+    @Test("Signing out for good leaves nothing of what the device had in its folder, where all of it was")
+    func signsOutForGood() async throws {
+        let world = try ChatWorld(users: ["alice", "bob"])
+        let folder = folder()
+        let bob = try await world.client("bob", store: .directory(folder))
+        _ = try await bob.conversation(.direct("alice")).send(.text("between the two of us")).delivered()
+        func files() throws -> [URL] {
+            let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+            return (found?.allObjects as? [URL] ?? []).filter { !$0.hasDirectoryPath }
+        }
+        let said = Data("between the two of us".utf8)
+        #expect(try files().contains { try Data(contentsOf: $0).range(of: said) != nil })
+        try await bob.signOut(erasing: true)
+        #expect(try files() == [])
+        await world.close()
+    }
+
     @Test(
         "Signed out without a connection, it is said that the server does not know; a store that is kept tells it later"
     )

@@ -147,6 +147,19 @@ struct PushAudienceTests {
         #expect(try await pushed(world) == ["erin", "frank"])
     }
 
+    @Test("Not a device that an administrator gave up, nor who was erased, who has none any more")
+    func ended() async throws {
+        let world = try World.pushing(services, users: ["bob", "carol", "dave"])
+        try world.make(group, members: ["alice", "bob", "carol", "dave"])
+        try world.send("hi", to: group, by: "alice")
+        try world.done { world.engine.dropPushDevice("phone", of: "bob", by: World.admin, completion: $0) }
+        #expect(try await pushed(world) == ["carol", "dave"])
+        _ = try await world.erase("carol", .keep)
+        #expect(try world.engine.pushDevices(of: "carol", by: World.admin) == [])
+        try world.send("hi", to: group, by: "alice")
+        #expect(try await pushed(world) == ["dave"])
+    }
+
     @Test("Not who has read it meanwhile, nor of a message that was recalled or deleted")
     func meanwhile() async throws {
         let world = try World.pushing(services, users: ["bob", "carol"])
