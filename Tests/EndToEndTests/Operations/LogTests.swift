@@ -47,4 +47,18 @@ import Testing
             #expect(!log.contains(word), "the log holds \(word.prefix(12))…")
         }
     }
+
+    @Test func `What is counted names nobody`() async throws {
+        let server = try await RunningServer.start()
+        let name = "somebody-\(UUID().uuidString.lowercased())"
+        let api = try await server.api(UserID(name))
+        #expect(try await api.call("PUT", "/v1/users/\(name)", #"{"name":"\#(name)"}"#).status == 200)
+        #expect(try await api.send("\(name)", to: "direct:\(name)").status == 201)
+        let socket = try await TestSocket.signedIn(server, UserID(name), device: name)
+        let metrics = try await API(server: server.url).call("GET", "/metrics")
+        #expect(metrics.status == 200 && metrics.text.contains("scrollback_connections 1\n"), "\(metrics)")
+        #expect(!metrics.text.contains("somebody"))
+        #expect(!metrics.text.lowercased().contains(name.suffix(12)))
+        socket.close()
+    }
 }
