@@ -1,0 +1,117 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackSQLite
+import Testing
+
+/// What it costs to find whom a push reaches, in steps of SQLite's machine: the same on every machine.
+@Suite("What pushes cost", .timeLimit(.minutes(5)))
+struct PushCostTests {
+    private static let few = 1_000
+    /// `SCROLLBACK_LONG` makes it the 100,000 of the full run.
+    private static let many = ProcessInfo.processInfo.environment["SCROLLBACK_LONG"] == nil ? 20_000 : 100_000
+    /// How many of them have a device.
+    private static let devices = 40
+
+    /// A worker that is woken once more than another looks once more into an empty queue.
+    private static let slack = 500
+
+    /// What a message costs from its sending until nothing of it waits.
+    private struct Costs {
+        var plain = 0
+        var named = 0
+        var everyone = 0
+        /// The same where half as many have a device.
+        var everyoneOfHalf = 0
+    }
+
+    /// A community, those who have a device spread among its members.
+    private struct City {
+        private let folder = FileManager.default.temporaryDirectory
+            .appending(component: "scrollback-\(UUID().uuidString)")
+        private let services = FakeServices()
+        private let channel = ConversationID.community("city", channel: "square")
+        private let store: SQLiteStore
+        private let world: World
+        let people: [UserID]
+
+        init(members count: Int, withDevice deviceCount: Int) throws {
+            store = try SQLiteStore(directory: folder)
+            // A page is not closed before all are answered, which costs rows for those that are late.
+            world = try World.pushing(services, store: store, pacing: .init(patience: 600))
+            try world.make(.community("city"), members: ["alice"])
+            try world.put(channel)
+            let members = (0..<count).map { UserID(known: "user \($0)") }
+            try world.change { transaction in
+                guard let row = try transaction.conversation(.community("city")) else { return }
+                for user in members {
+                    try transaction.store.put(MemberRow(conversation: row.number, user: user, standing: .member))
+                    try transaction.store.put(SpanRow(joined: 0), of: user, in: row.number)
+                }
+            }
+            people = stride(from: 0, to: count, by: count / deviceCount).prefix(deviceCount).map { members[$0] }
+        }
+
+        func remove() { try? FileManager.default.removeItem(at: folder) }
+
+        func register(_ users: some Sequence<UserID>) throws {
+            for user in users { try world.register(user) }
+        }
+
+        func askForAll(_ users: some Sequence<UserID>) throws {
+            for user in users { try world.prefer(#"{"level":"all"}"#, by: user) }
+        }
+
+        /// Sends, waits until those who are to be were pushed to, and until the worker has written it down.
+        func cost(_ mentions: Mentions? = nil, reaching users: [UserID]) async throws -> Int {
+            services.forget()
+            let before = store.steps
+            try world.send(world.submission("hi", mentions: mentions), to: channel, by: "alice")
+            let worker = Task { [engine = world.engine] in await engine.push() }
+            // Whether it is done is not asked of the store, which would count.
+            for _ in 0..<5_000 where services.pushed.count < users.count {
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            worker.cancel()
+            world.engine.pushes.begin()
+            await worker.value
+            let steps = store.steps - before
+            #expect(services.pushed.map(\.place.receiver).sorted() == users.sorted())
+            let left = try world.engine.waitingPushes()
+            #expect(left.waiting == 0 && left.retries == 0)
+            return steps
+        }
+    }
+
+    private func costs(members: Int) async throws -> Costs {
+        let city = try City(members: members, withDevice: Self.devices)
+        defer { city.remove() }
+        let half = Array(city.people.prefix(Self.devices / 2))
+        let all = Array(half.prefix(Self.devices / 4))
+        let named = [city.people[half.count - 1]]
+        try city.register(half)
+        try city.askForAll(all)
+        var costs = Costs()
+        // The first of a kind opens what those after it find open.
+        for _ in 0..<2 { costs.plain = try await city.cost(reaching: all) }
+        for _ in 0..<2 { costs.named = try await city.cost(.users(named), reaching: all + named) }
+        for _ in 0..<2 { costs.everyoneOfHalf = try await city.cost(.everyone(), reaching: half) }
+        try city.register(city.people.dropFirst(half.count))
+        for _ in 0..<2 { costs.everyone = try await city.cost(.everyone(), reaching: city.people) }
+        return costs
+    }
+
+    @Test("Who is away in a community is found without a walk of its members: it costs by devices, for @everyone too")
+    func communities() async throws {
+        let (few, many) = (try await costs(members: Self.few), try await costs(members: Self.many))
+        for (few, many) in [
+            (few.plain, many.plain), (few.named, many.named), (few.everyoneOfHalf, many.everyoneOfHalf),
+            (few.everyone, many.everyone),
+        ] {
+            #expect(few > 0 && abs(many - few) <= Self.slack, "\(few) and \(many) steps")
+        }
+        // Who has no device costs nothing, and each who has one what the others do.
+        #expect(many.plain < many.everyoneOfHalf && many.everyoneOfHalf < many.everyone)
+        #expect(many.everyone <= 2 * many.everyoneOfHalf + Self.slack)
+    }
+}
