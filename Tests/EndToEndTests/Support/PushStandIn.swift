@@ -67,6 +67,9 @@ final class PushStandIn: Sendable {
         return answer.json
     }
 
+    /// What goes wrong with the next requests, in this order, in place of what was to.
+    func fail(next faults: [[String: Any]]) async throws { try await order("/faults", ["faults": faults]) }
+
     /// Devices as an app would register them: the members of a registration but its service.
     func devices(_ count: Int, _ options: [String: Any] = [:]) async throws -> [[String: Any]] {
         let tokens = try await order("/devices", options.merging(["count": count]) { $1 }).all["tokens"] as? [Any]
