@@ -25,7 +25,7 @@ protocol TroubledService: Sendable {
 /// A stand-in.
 struct TroubledStandIn: TroubledService {
     let service: String
-    private let standIn: PushStandIn
+    let standIn: PushStandIn
 
     /// - Returns: nothing where stand-ins can't be had.
     init?(_ service: String) async throws {

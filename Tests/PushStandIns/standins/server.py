@@ -75,7 +75,9 @@ class Gate:
         known = len(self._record.received)
         response = self._answer(request)
         now = time.monotonic()
-        request.connection.unread.extend((now, notification) for notification in self._record.received[known:])
+        for notification in self._record.received[known:]:
+            notification["connection"] = request.connection.number
+            request.connection.unread.append((now, notification))
         return response
 
     @staticmethod

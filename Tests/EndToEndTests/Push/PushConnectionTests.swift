@@ -1,0 +1,87 @@
+import Foundation
+import ScrollbackModel
+import Testing
+
+/// Connections to Apple's service: a few, with many requests under way on each.
+@Suite("Connections to Apple's service", .timeLimit(.minutes(5)))
+struct PushConnectionTests {
+    /// A server that has pushed to everybody in `group:g0`, so that its connection is open.
+    private struct Scene {
+        let service: TroubledStandIn
+        let push: PushServer
+        let alice: API
+        let tokens: [String]
+
+        /// - Returns: nothing where stand-ins can't be had.
+        init?(groups: Int, people: Int) async throws {
+            guard let service = try await TroubledStandIn("apns") else { return nil }
+            self.service = service
+            push = try await service.startServer()
+            alice = try await push.server.api("alice")
+            let devices = try await service.devices(people)
+            tokens = try devices.map { try #require($0["token"] as? String) }
+            let names = (0..<people).map { "user\($0)" }
+            for (name, device) in zip(names, devices) { try await push.register(name, "apns", device) }
+            for group in 0..<groups { try await push.makeGroup("g\(group)", members: ["alice"] + names) }
+            try await send(to: 0)
+            try await push.pushed()
+        }
+
+        func send(to group: Int) async throws {
+            try #require(try await alice.send("hello", to: "group:g\(group)").status == 201)
+        }
+
+        /// What is due where a message went to each of some groups.
+        func due(_ groups: Range<Int>) -> [(token: String, conversation: String)] {
+            groups.flatMap { group in tokens.map { ($0, "group:g\(group)") } }
+        }
+
+        /// How many pushes came over each connection, by its number.
+        func connections() async throws -> [Int: Int] {
+            let numbers = try await service.standIn.received().map { try #require($0["connection"] as? Int) }
+            return Dictionary(numbers.map { ($0, 1) }, uniquingKeysWith: +)
+        }
+    }
+
+    @Test("A burst goes over more than one connection and no more than four, each push once")
+    func burst() async throws {
+        // More than the 200 that are under way on one connection before another is opened.
+        let (groups, people) = (6, 64)
+        guard let scene = try await Scene(groups: groups, people: people) else { return }
+        #expect(try await scene.connections() == [1: people])
+        try await scene.service.standIn.fail(next: [
+            ["kind": "hangAfter", "seconds": 1.5, "count": (groups - 1) * people]
+        ])
+        for group in 1..<groups { try await scene.send(to: group) }
+        try await scene.push.pushed()
+        let ledger = PushLedger(try await scene.service.taken(), due: scene.due(0..<groups), kills: [])
+        #expect(ledger.missing.isEmpty && ledger.lost == 0 && ledger.unexplained.isEmpty, "\(ledger)")
+        let connections = try await scene.connections()
+        #expect((2...4).contains(connections.count), "\(connections)")
+        #expect(try await scene.service.brokenRules([]) == [])
+        try await scene.push.server.terminate()
+    }
+
+    @Test("A connection that is closed is replaced, and nothing is lost by it", arguments: ["goaway", "reset"])
+    func closed(how: String) async throws {
+        let people = 60
+        guard let scene = try await Scene(groups: 3, people: people) else { return }
+        // In the midst of a page: some wait for their answer, the others are yet to be taken.
+        let underWay = 20
+        try await scene.service.standIn.fail(next: [
+            ["kind": "hangAfter", "seconds": 0.5, "count": underWay], ["kind": how],
+        ])
+        try await scene.send(to: 1)
+        try await scene.push.pushed()
+        try await scene.send(to: 2)
+        try await scene.push.pushed()
+        let ledger = PushLedger(try await scene.service.taken(), due: scene.due(0..<3), kills: [])
+        #expect(ledger.missing.isEmpty && ledger.unexplained.isEmpty, "\(ledger)")
+        // Told to go away it gets the answers that it waits for; cut off it can't know what was taken.
+        #expect(ledger.lost == (how == "goaway" ? 0 : underWay))
+        let connections = try await scene.connections()
+        #expect(connections == [1: people + underWay, 2: 2 * people - (how == "goaway" ? underWay : 0)])
+        #expect(try await scene.service.brokenRules([]) == [])
+        try await scene.push.server.terminate()
+    }
+}
