@@ -242,7 +242,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "ContractRows", "OfflineWeek", "PictureFixtures", "Scrollback", "ScrollbackEngine", "ScrollbackModel",
-                "ScrollbackPictureScaling", "ScrollbackServer", "ScrollbackWire", "StoreFiles", "offline-app",
+                "ScrollbackPictureScaling", "ScrollbackSQLite", "ScrollbackServer", "ScrollbackWire", "StoreFiles",
+                "offline-app",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
