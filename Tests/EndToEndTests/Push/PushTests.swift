@@ -107,28 +107,66 @@ struct PushTests {
         #expect(try await standIn.refused() == [])
     }
 
-    @Test("A message that is recalled takes the place of its notification", arguments: ["apns", "fcm"])
-    func recalled(service: String) async throws {
+    /// What a notification is called on the device: a later one of the same name takes its place.
+    private func name(_ service: String, _ notification: [String: Any]) throws -> String {
+        let headers = notification["headers"] as? [String: String] ?? [:]
+        let payload = try #require(notification["payload"] as? [String: Any])
+        func member(_ path: String...) -> Any? {
+            path.reduce(payload as Any?) { ($0 as? [String: Any])?[$1] }
+        }
+        let name: Any? =
+            switch service {
+            case "apns": headers["apns-collapse-id"]
+            case "fcm": member("android", "notification", "tag")
+            case "webpush": headers["topic"]
+            case "huawei": member("android", "notification", "notify_id")
+            case "harmonyos": member("payload", "notification", "notifyId")
+            case "honor": member("android", "notification", "notifyId")
+            case "xiaomi": member("notify_id")
+            case "oppo": member("notification", "notify_id")
+            default: member("notifyId")
+            }
+        return "\(try #require(name, "\(service)"))"
+    }
+
+    @Test(
+        "What is pushed takes the place of what has its name: a recall that of its message, others as the sender says",
+        .rows(134, 137), arguments: services)
+    func replaced(service: String) async throws {
         guard let standIn = try await standIn(service) else { return }
         let push = try await PushServer.start([service: standIn])
         try await push.makeGroup("swift", members: ["alice", "bob"])
         try await push.register("bob", service, device(standIn, service)[0])
         let alice = try await push.server.api("alice")
+        let messages = "/v1/conversations/group:swift/messages"
+        func send(_ text: String, id: UUID = UUID(), named name: String?) async throws {
+            let options = name.map { #","push":{"ios":{"collapseID":"\#($0)"},"android":{"notificationID":"\#($0)"}}"# }
+            let body = API.message(text, id: id).dropLast() + (options ?? "") + "}"
+            try #require(try await alice.call("POST", messages, String(body)).status == 201)
+            try await push.pushed()
+        }
         let id = UUID()
-        try #require(try await alice.send("oops", to: "group:swift", id: id).status == 201)
+        // These two replace what has a name of its sender's, and take back what has none.
+        try await send("oops", id: id, named: ["harmonyos", "xiaomi"].contains(service) ? "5" : nil)
+        try #require(try await alice.call("DELETE", "\(messages)/\(id.uuidString.lowercased())").status < 300)
         try await push.pushed()
-        let path = "/v1/conversations/group:swift/messages/\(id.uuidString.lowercased())"
-        try #require(try await alice.call("DELETE", path).status < 300)
-        try await push.pushed()
+        try await send("again", named: nil)
+        for text in ["1 : 0", "1 : 1"] { try await send(text, named: "7") }
+
         let received = try await standIn.received()
-        #expect(received.count == 2)
+        try #require(received.count == 5)
         let texts = try received.map {
             String(decoding: try JSONSerialization.data(withJSONObject: $0["payload"] ?? ""), as: UTF8.self)
         }
-        #expect(texts.last?.contains("alice recalled a message") == true && texts.last?.contains("oops") == false)
-        if service == "apns" {
-            let collapse = received.map { ($0["headers"] as? [String: String])?["apns-collapse-id"] }
-            #expect(collapse == [id.uuidString.lowercased(), id.uuidString.lowercased()])
+        #expect(texts[1].contains("alice recalled a message") && !texts[1].contains("oops"))
+        let names = try received.map { try name(service, $0) }
+        #expect(names[0] == names[1])
+        #expect(Set(names).count == 3 && names[3] == names[4], "\(names)")
+        switch service {
+        case "apns", "fcm": #expect(names[0] == id.uuidString.lowercased() && names[3] == "7")
+        case "webpush": #expect(received.map { $0["replaces"] as? Int } == [nil, 1, nil, nil, 4])
+        // A number that all of them take.
+        default: #expect(Int32(names[0]) ?? 0 > 0 && Int32(names[2]) ?? 0 > 0 && names[3] == "7", "\(names)")
         }
         #expect(try await standIn.refused() == [])
     }
