@@ -177,6 +177,37 @@ struct PushQueueTests {
         #expect(world.engine.pushes.counts.all[.apns]?[.refused] == 1)
     }
 
+    @Test("A push is counted once, though what came of it is written down twice: with it another write failed")
+    func countedOnce() async throws {
+        struct Broken: Error {}
+        let folder = FileManager.default.temporaryDirectory.appending(component: "scrollback-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // Read while the writer is busy.
+        let store = try SQLiteStore(directory: folder)
+        let world = try World(store: store, execution: .thread, gateway: services)
+        try world.set { $0.push.services = [.apns: RawJSON(known: #"{"key":"k"}"#)] }
+        try world.register("bob")
+        try world.make(group, members: ["alice", "bob"])
+        try world.send("hi", to: group, by: "alice")
+        // The writer is kept busy until both wait, which it takes up together.
+        let gate = DispatchSemaphore(value: 0)
+        world.engine.log.submit({ _ in gate.wait() }, completion: { _ in })
+        #expect(await eventually { world.engine.log.depth == 0 })
+        let worker = Task { [engine = world.engine] in await engine.push() }
+        #expect(await eventually { world.engine.log.depth == 1 })
+        let failed = Mutex(false)
+        world.engine.log.submit(
+            { _ -> Bool in throw Broken() },
+            completion: { result in failed.withLock { $0 = (try? result.get()) == nil } })
+        gate.signal()
+        #expect(await eventually { try world.engine.waitingPushes().waiting == 0 && failed.withLock { $0 } })
+        worker.cancel()
+        world.engine.pushes.begin()
+        await worker.value
+        #expect(services.texts == ["bob: alice: hi"])
+        #expect(world.engine.pushes.counts.all == [.apns: [.sent: 1]])
+    }
+
     @Test("A recalled message's notification is replaced, for who is still away; never pushed, nothing is said of it")
     func recalled() async throws {
         let world = try World.pushing(services, users: ["bob", "carol"])
