@@ -13,6 +13,7 @@ package final class PushServices: PushGateway {
     private let transport: any PushTransport
     private let http2: any PushTransport
     private let clock: @Sendable () -> Date
+    private let refused: @Sendable (PushService, String) -> Void
     /// By what an operator set: a change of that makes another provider, and what is under way ends with the old one.
     private let providers = Mutex<[Key: any PushProvider]>([:])
 
@@ -22,13 +23,16 @@ package final class PushServices: PushGateway {
     /// - Parameters:
     ///   - transport: reaches the services, but for those that speak HTTP/2 alone.
     ///   - http2: reaches those; without it the other does.
+    ///   - refused: told what a service will never take, by its own word.
     package init(
         over transport: any PushTransport, http2: (any PushTransport)? = nil,
-        clock: @escaping @Sendable () -> Date = { Date() }
+        clock: @escaping @Sendable () -> Date = { Date() },
+        refused: @escaping @Sendable (PushService, String) -> Void = { _, _ in }
     ) {
         self.transport = transport
         self.http2 = http2 ?? transport
         self.clock = clock
+        self.refused = refused
     }
 
     package func check(_ credentials: RawJSON, for service: PushService) throws(ChatError) {
@@ -36,12 +40,15 @@ package final class PushServices: PushGateway {
     }
 
     package func send(_ notification: PushNotification, with credentials: RawJSON) async -> PushOutcome {
+        let service = notification.device.service
+        let outcome: PushOutcome
         do {
-            return try await provider(Key(service: notification.device.service, credentials: credentials))
-                .send(notification)
+            outcome = try await provider(Key(service: service, credentials: credentials)).send(notification)
         } catch {
-            return .refused("\(error)")
+            outcome = .refused("\(error)")
         }
+        if case .refused(let reason) = outcome { refused(service, reason) }
+        return outcome
     }
 
     private func provider(_ key: Key) throws(ChatError) -> any PushProvider {

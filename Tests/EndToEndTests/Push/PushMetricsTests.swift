@@ -29,8 +29,11 @@ struct PushMetricsTests {
     }
 
     /// Everything that may come of a push, one after the other.
+    ///
+    /// - Parameter token: the device's.
     private func watch(
-        _ push: PushServer, _ service: String, answering answer: (Answer, _ count: Int) async throws -> Void
+        _ push: PushServer, _ service: String, token: String,
+        answering answer: (Answer, _ count: Int) async throws -> Void
     ) async throws {
         try await push.makeGroup("swift", members: ["alice", "bob"])
         let alice = try await push.server.api("alice")
@@ -44,6 +47,10 @@ struct PushMetricsTests {
         try await answer(.refused, 1)
         try await send()
         try await expect(["sent": 1, "refused": 1], push, service)
+        // The operator's to mend: the log has the service's word, and nothing of the receiver's.
+        let told = push.server.log.split(separator: "\n").filter { $0.contains("a push was refused") }
+        #expect(told.count == 1 && told.allSatisfy { $0.contains("service=\(PushServer.name(service))") }, "\(told)")
+        #expect(!push.server.log.contains(token))
         // It is tried again and taken.
         try await answer(.busy, 1)
         try await send()
@@ -94,7 +101,8 @@ struct PushMetricsTests {
         let options = service == "webpush" ? ["applicationServerKey": PushServer.webKey.publicKey] : [:]
         let device = try #require(try await standIn.devices(1, options).first)
         try await push.register("bob", service, device)
-        try await watch(push, service) { answer, count in
+        let token = try #require(device["token"] as? String)
+        try await watch(push, service, token: token) { answer, count in
             switch answer {
             case .good: try await standIn.fail(next: [])
             case .refused:
@@ -110,7 +118,7 @@ struct PushMetricsTests {
                 try await standIn.fail(next: [["kind": "status", "status": 200, "reason": "10000"]])
             case .gone:
                 try await standIn.fail(next: [])
-                try await standIn.order("/devices/dead", ["tokens": [device["token"] ?? ""]])
+                try await standIn.order("/devices/dead", ["tokens": [token]])
             }
         }
         #expect(try await standIn.refused() == [])
@@ -129,8 +137,8 @@ struct PushMetricsTests {
         try await receiver.start()
         let push = try await PushServer.start([:])
         try await push.set(["services": ["webhook": ["url": receiver.url, "secret": "0123456789abcdef"]]])
-        try await push.register("bob", "webhook", ["token": "a"])
-        try await watch(push, "webhook") { answer, count in
+        try await push.register("bob", "webhook", ["token": "device-of-bob"])
+        try await watch(push, "webhook", token: "device-of-bob") { answer, count in
             let status =
                 switch answer {
                 case .good: 200
