@@ -8,8 +8,14 @@ import Synchronization
 final class FakeServices: PushGateway {
     typealias Answer = @Sendable (PushNotification) async -> PushOutcome
 
-    private let state = Mutex<(pushed: [PushNotification], credentials: [RawJSON], answer: Answer)>(
-        ([], [], { _ in .sent }))
+    /// Not a tuple: a closure in one is wrapped once more each time it is looked at.
+    private struct State {
+        var pushed: [PushNotification] = []
+        var credentials: [RawJSON] = []
+        var answer: Answer = { _ in .sent }
+    }
+
+    private let state = Mutex(State())
 
     /// All that were handed over, whatever came of them.
     var pushed: [PushNotification] { state.withLock { $0.pushed } }
