@@ -101,7 +101,8 @@ extension Engine {
                 answered = []
                 pushes.late.add(open.count - late, ordering: .relaxed)
                 late = open.count
-                if !isClosed { closed() }
+                // What came late may be due sooner than its lease was over.
+                if isClosed { pushes.begin() } else { closed() }
                 isClosed = true
             } while !isClosed || !open.isEmpty
             group.cancelAll()

@@ -77,6 +77,9 @@ struct PushConnectionTests {
         try await scene.push.pushed()
         let ledger = PushLedger(try await scene.service.taken(), due: scene.due(0..<3), kills: [])
         #expect(ledger.missing.isEmpty && ledger.unexplained.isEmpty, "\(ledger)")
+        // Those that were cut off are tried again after the usual wait, and not when their lease is over.
+        let times = try await scene.service.taken().filter { $0.conversation == "group:g1" }.map(\.at)
+        #expect((times.max() ?? .infinity) - (times.min() ?? 0) < 8)
         // Told to go away it gets the answers that it waits for; cut off it can't know what was taken.
         #expect(ledger.lost == (how == "goaway" ? 0 : underWay))
         let connections = try await scene.connections()
