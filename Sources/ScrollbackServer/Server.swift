@@ -59,12 +59,8 @@ package struct Server: Sendable {
         http2 = HTTP2PushTransport(agent: agent, authorities: options.pushAuthorities)
         diskThreads = NIOThreadPool(numberOfThreads: options.diskThreads)
         diskThreads.start()
-        let gateway = PushServices(
-            over: pushTransport, http2: http2,
-            refused: { service, reason in
-                logger.warning(
-                    "a push was refused", metadata: ["service": "\(service.rawValue)", "reason": "\(reason)"])
-            })
+        let refusals = PushRefusals(logger: logger)
+        let gateway = PushServices(over: pushTransport, http2: http2, refused: refusals.refused)
         media = try DiskMediaStore(in: options.directory, threads: diskThreads, keys: options.storeKeys)
         engine = try Engine(
             store: store, index: search, media: media,

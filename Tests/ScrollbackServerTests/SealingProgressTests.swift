@@ -1,11 +1,9 @@
 import Foundation
-import Logging
 import NIOPosix
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackSQLite
 import StoreFiles
-import Synchronization
 import Testing
 
 @testable import ScrollbackServer
@@ -82,29 +80,5 @@ import Testing
         }
         try store.close()
         try await threads.shutdownGracefully()
-    }
-}
-
-/// What is logged, a line each with its metadata by name.
-private final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
-
-    private struct Handler: LogHandler {
-        let lines: Lines
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.notice
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let parts = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
-            lines.lines.withLock { $0.append("\(event.message)" + parts.joined()) }
-        }
     }
 }

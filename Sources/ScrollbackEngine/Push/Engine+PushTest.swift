@@ -17,8 +17,14 @@ extension Engine {
         guard caller.isAdmin else { throw ChatError(.forbidden, "trying pushes takes an administrator") }
         guard let gateway else { throw ChatError(.featureOff, "this server has no way to push services") }
         let devices: [PushDeviceRow]
+        let badge: Int64
         do {
-            devices = try store.read { try $0.pushDevices(of: user) }.filter { device == nil || $0.device.id == device }
+            (devices, badge) = try store.read { store in
+                let devices = try store.pushDevices(of: user).filter { device == nil || $0.device.id == device }
+                // As any push sets it: trying the way changes nothing that the user sees.
+                let caller = Caller(user: user)
+                return (devices, try totals(of: involvements(of: user, in: store), for: caller, in: store).unread)
+            }
         } catch { throw ChatError(wrapping: error) }
         guard !devices.isEmpty else {
             let name = device.map { " called \($0.text)" } ?? ""
@@ -31,7 +37,8 @@ extension Engine {
             let service = row.device.service
             var trial = PushTrial(device: row.device.id, service: service, outcome: .sent)
             if let credentials = settings.credentials(for: service) {
-                trial.outcome = await gateway.send(trialNotification(to: row, by: caller), with: credentials)
+                let notification = trialNotification(to: row, badge: badge, by: caller)
+                trial.outcome = await gateway.send(notification, with: credentials)
             } else {
                 trial.outcome = .refused(
                     "the service is not set up: PUT /v1/settings, push.services.\(service.rawValue)")
@@ -41,14 +48,14 @@ extension Engine {
         return trials
     }
 
-    private func trialNotification(to row: PushDeviceRow, by caller: Caller) -> PushNotification {
+    private func trialNotification(to row: PushDeviceRow, badge: Int64, by caller: Caller) -> PushNotification {
         let now = clock()
         let id = UUID()
         let place = PushPlace(
             conversation: .direct(caller.user), seq: nil, epoch: nil, message: MessageID(id), sender: caller.user,
             type: .text, receiver: row.user)
         return PushNotification(
-            id: id, device: row.device, text: PushText(title: "Scrollback", body: "A push to try the way."), badge: 0,
-            place: place, expiresAt: now + 600)
+            id: id, device: row.device, text: PushText(title: "Scrollback", body: "A push to try the way."),
+            badge: badge, place: place, expiresAt: now + 600)
     }
 }

@@ -48,7 +48,7 @@ struct PushMetricsTests {
         try await send()
         try await expect(["sent": 1, "refused": 1], push, service)
         // The operator's to mend: the log has the service's word, and nothing of the receiver's.
-        let told = push.server.log.split(separator: "\n").filter { $0.contains("a push was refused") }
+        let told = push.server.log.split(separator: "\n").filter { $0.contains("pushes are refused") }
         #expect(told.count == 1 && told.allSatisfy { $0.contains("service=\(PushServer.name(service))") }, "\(told)")
         #expect(!push.server.log.contains(token))
         // It is tried again and taken.

@@ -211,10 +211,10 @@ extension ChatClient {
             }
             try await Task.sleep(for: .milliseconds(20))
         }
-        // A page of the list is its beginning.
+        // A page of the list is its beginning. What the others have read may have moved on between two looks.
         let page = try await recents.view(limit: 100)
         let whole = try await recents.view(limit: max(1, expected.count))
-        #expect(page.conversations == Array(whole.conversations.prefix(100)))
+        #expect(page.conversations.map(\.place) == whole.conversations.prefix(100).map(\.place))
         #expect(page.totalUnread == total)
     }
 

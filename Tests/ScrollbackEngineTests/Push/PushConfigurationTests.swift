@@ -38,6 +38,8 @@ import Testing
         #expect(services.credentials == [configured, configured])
         let trials = try await world.engine.tryPush(to: "bob", by: World.admin)
         #expect(trials.map(\.outcome) == [.sent] && services.credentials.last == configured)
+        // Trying it leaves the badge as it was.
+        #expect(services.pushed.map(\.badge) == [1, 2, 2])
     }
 
     @Test func `No store has what the configuration says, and nobody is shown its secrets`() throws {
