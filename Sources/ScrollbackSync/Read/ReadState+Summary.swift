@@ -10,9 +10,12 @@ extension ReadState {
         guard summary.epoch == epoch else { return }
         let before = position
         readSeq = max(readSeq, summary.readSeq)
-        // Where there was nothing to read but a mark to end, the place says nothing of whether the server has heard of it.
+        // Where there was nothing to read but a mark to end, the place says nothing of whether the server has heard of it; nor that
+        // there was none before something that is known: a mark may have been heard of since, and passed over for what is told.
         if let pending = pendingReadSeq,
-            summary.readSeq > pending || summary.readSeq == pending && (answersRead || !summary.isMarkedUnread)
+            summary.readSeq > pending
+                || summary.readSeq == pending
+                    && (answersRead || !summary.isMarkedUnread && summary.userRev >= countedAt.userRev)
         {
             pendingReadSeq = nil
             pendingN = nil

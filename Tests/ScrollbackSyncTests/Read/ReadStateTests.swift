@@ -6,10 +6,10 @@ import Testing
 struct ReadStateTests {
     private func summary(
         read: Seq, unread: Int64, mentions: Int64 = 0, seq: Seq, n: Int64? = nil, rev: Int64 = 0, userRev: Int64 = 0,
-        epoch: UInt64 = 7
+        epoch: UInt64 = 7, isMarked: Bool = false
     ) -> ReadSummary {
         ReadSummary(
-            epoch: Epoch(rawValue: epoch), readSeq: read, unread: unread, mentions: mentions, isMarkedUnread: false,
+            epoch: Epoch(rawValue: epoch), readSeq: read, unread: unread, mentions: mentions, isMarkedUnread: isMarked,
             seq: seq, n: n ?? seq, rev: rev, userRev: userRev)
     }
 
@@ -43,6 +43,17 @@ struct ReadStateTests {
         #expect(shelf.read.unread == 2)
         #expect(shelf.read.mentions == 1)
         #expect(shelf.read.isExact)
+    }
+
+    @Test("A read that ends a mark is told, though an answer from before another device marked says that there is none")
+    func delayedAnswerWhileMarked() {
+        var shelf = Shelf(summary(read: 10, unread: 0, seq: 10, userRev: 5, isMarked: true))
+        shelf.markRead(upTo: 10)
+        shelf.apply(summary(read: 10, unread: 0, seq: 10, userRev: 7, isMarked: true))
+        shelf.apply(summary(read: 10, unread: 0, seq: 10, userRev: 6))
+        #expect(shelf.read.pendingReadSeq == 10)
+        shelf.apply(summary(read: 10, unread: 0, seq: 10, userRev: 8))
+        #expect(shelf.read.pendingReadSeq == nil)
     }
 
     @Test("History 13: an own message sent after others counts nothing and reads nothing")
