@@ -113,7 +113,7 @@ package struct PushPacing: Sendable {
     /// How long a page is kept open for answers, in seconds.
     package var patience: TimeInterval
 
-    package init(first: TimeInterval = 1, longest: TimeInterval = 900, patience: TimeInterval = 0.25) {
+    package init(first: TimeInterval = 1, longest: TimeInterval = 900, patience: TimeInterval = 2) {
         self.first = first
         self.longest = longest
         self.patience = patience

@@ -50,7 +50,7 @@ struct PushConnectionTests {
         guard let scene = try await Scene(groups: groups, people: people) else { return }
         #expect(try await scene.connections() == [1: people])
         try await scene.service.standIn.fail(next: [
-            ["kind": "hangAfter", "seconds": 1.5, "count": (groups - 1) * people]
+            ["kind": "hangAfter", "seconds": 3, "count": (groups - 1) * people]
         ])
         for group in 1..<groups { try await scene.send(to: group) }
         try await scene.push.pushed()
