@@ -14,7 +14,7 @@ package final class AsyncHTTPClientTransport: HTTPTransport {
     /// As the library's own, which takes older versions of TLS too.
     private static let shared: HTTPClient = {
         var configuration = HTTPClient.Configuration.singletonConfiguration
-        configuration.tlsConfiguration = .client(trusting: nil)
+        configuration.tlsConfiguration = .client()
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 

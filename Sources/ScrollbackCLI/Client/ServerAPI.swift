@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import Scrollback
 import ScrollbackModel
 import ScrollbackWire
 
@@ -15,9 +16,7 @@ struct ServerAPI: Sendable {
     static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration(timeout: .init(connect: .seconds(5)))
         configuration.connectionPool.retryConnectionEstablishment = false
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        configuration.tlsConfiguration = tls
+        configuration.tlsConfiguration = .client()
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 

@@ -34,7 +34,7 @@ extension Engine {
     ///
     /// The page they are of is closed when all are answered, or after ``PushPacing/patience``: those that are late then get rows
     /// of what is to be tried again. So a kill loses none of them and repeats nobody else's, and who waits for the next page waits
-    /// for no service that hangs. Late answers are taken all the same, and written down as often as pages would be closed.
+    /// no longer for a service that hangs. Late answers are taken all the same, and written down as often as pages would be closed.
     ///
     /// - Parameters:
     ///   - close: what closes the page, in the transaction that writes down the answers.

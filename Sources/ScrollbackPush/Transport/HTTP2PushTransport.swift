@@ -39,10 +39,8 @@ package final class HTTP2PushTransport: PushTransport {
 
     private func service(_ origin: Origin) throws -> HTTP2Service {
         if let known = services.withLock({ $0[origin] }) { return known }
-        var configuration = TLSConfiguration.makeClientConfiguration()
+        var configuration = TLSConfiguration.outgoing(trustingAlso: authorities)
         configuration.applicationProtocols = ["h2"]
-        configuration.minimumTLSVersion = .tlsv12
-        if let authorities { configuration.additionalTrustRoots = [.file(authorities)] }
         let made = HTTP2Service(origin.host, origin.port, tls: try NIOSSLContext(configuration: configuration))
         return services.withLock { services in
             if let known = services[origin] { return known }

@@ -34,10 +34,7 @@ package final class HTTPPushTransport: PushTransport {
             configuration.connectionPool.idleTimeout = .hours(1)
             configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
             configuration.connectionPool.retryConnectionEstablishment = false
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.minimumTLSVersion = .tlsv12
-            if let authorities { tls.additionalTrustRoots = [.file(authorities)] }
-            configuration.tlsConfiguration = tls
+            configuration.tlsConfiguration = .outgoing(trustingAlso: authorities)
             let new = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
             client = new
             return new

@@ -18,9 +18,7 @@ final class HTTPWebhooks: WebhookTransport {
     private static func makeClient() -> HTTPClient {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(5)
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
-        configuration.tlsConfiguration = tls
+        configuration.tlsConfiguration = .outgoing()
         // A refused connection is known at once, and what is to be told is tried again anyway.
         configuration.connectionPool.retryConnectionEstablishment = false
         // Messages that wait to be asked about don't wait for each other, nor for what is told.
