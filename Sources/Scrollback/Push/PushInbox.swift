@@ -50,9 +50,9 @@ public struct PushInbox: Hashable, Sendable {
         guard writer.bytes.count <= Self.longestFile else {
             throw .invalidParameter("message", "must be at most \(Self.longestFile) bytes", limit: Self.longestFile)
         }
-        // In the order of time, and no other's.
-        let time = String(Int64(now.timeIntervalSince1970 * 1000))
-        let stem = String(repeating: "0", count: max(0, 15 - time.count)) + time + "-" + UUID().uuidString
+        // In the order of time: of two that come after each other the second is later by more than a microsecond.
+        let time = String(Int64(now.timeIntervalSince1970 * 1_000_000))
+        let stem = String(repeating: "0", count: max(0, 18 - time.count)) + time + "-" + UUID().uuidString
         let draft = directory.appending(component: "\(stem).\(Self.unfinished)")
         do {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -83,7 +83,10 @@ struct PushConnectionTests {
         // Told to go away it gets the answers that it waits for; cut off it can't know what was taken.
         #expect(ledger.lost == (how == "goaway" ? 0 : underWay))
         let connections = try await scene.connections()
-        #expect(connections == [1: people + underWay, 2: 2 * people - (how == "goaway" ? underWay : 0)])
+        // What was on its way as the connection was closed may have come over it still.
+        #expect(connections.keys.sorted() == [1, 2], "\(connections)")
+        #expect(connections[1, default: 0] >= people + underWay, "\(connections)")
+        #expect(connections.values.reduce(0, +) == 3 * people + ledger.lost, "\(connections)")
         #expect(try await scene.service.brokenRules([]) == [])
         try await scene.push.server.terminate()
     }
