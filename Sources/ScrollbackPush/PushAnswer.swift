@@ -54,6 +54,11 @@ struct CodedAnswer {
     init?(_ response: PushResponse, code: String, words: String...) {
         let json = try? JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any]
         guard let members = json else { return nil }
+        self.init(members, code: code, words: words)
+    }
+
+    /// One in a batch, which may have no code where nothing is wrong.
+    init?(_ members: [String: Any], code: String, words: [String]) {
         switch members[code] {
         case let text as String: self.code = text
         case let number as Int: self.code = String(number)
@@ -65,6 +70,9 @@ struct CodedAnswer {
 
     /// A member that is an object.
     func object(_ name: String) -> [String: Any] { members[name] as? [String: Any] ?? [:] }
+
+    /// A member that is an array of objects.
+    func objects(_ name: String) -> [[String: Any]] { members[name] as? [[String: Any]] ?? [] }
 
     func text(_ name: String) -> String? { members[name] as? String }
 

@@ -57,9 +57,20 @@ struct Browser {
     }
 }
 
+extension PushRequest {
+    /// The fields of a form.
+    var form: [String: String] {
+        let fields = String(decoding: body, as: UTF8.self).split(separator: "&").map { field in
+            let parts = field.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
+            return (parts[0].removingPercentEncoding ?? "", parts[1].removingPercentEncoding ?? "")
+        }
+        return Dictionary(fields) { $1 }
+    }
+}
+
 /// Services that answer as a test says.
 final class ScriptedTransport: PushTransport {
-    typealias Answer = @Sendable (PushRequest) throws -> PushResponse
+    typealias Answer = @Sendable (PushRequest) async throws -> PushResponse
 
     private let state: Mutex<(requests: [PushRequest], answer: Answer)>
 
@@ -72,8 +83,22 @@ final class ScriptedTransport: PushTransport {
             state.requests.append(request)
             return state.answer
         }
-        return try answer(request)
+        return try await answer(request)
     }
+}
+
+/// A value that a test and what it hands out share.
+final class Shared<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+
+    init(_ value: Value) { state = Mutex(value) }
+
+    var value: Value {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+
+    func update(_ change: (inout Value) -> Void) { state.withLock { change(&$0) } }
 }
 
 final class Clock: Sendable {

@@ -2,7 +2,6 @@ import Foundation
 import ScrollbackEngine
 import ScrollbackModel
 import ScrollbackPush
-import Synchronization
 import Testing
 
 /// What comes of what the services of the phones' makers answer.
@@ -63,15 +62,6 @@ struct VendorServiceTests {
         }
         let services = PushServices(over: transport, clock: { [clock] in clock.now })
         return try await services.send(push(service), with: Self.credentials(service))
-    }
-
-    /// The fields of a form.
-    private func form(_ request: PushRequest) -> [String: String] {
-        let fields = String(decoding: request.body, as: UTF8.self).split(separator: "&").map { field in
-            let parts = field.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
-            return (parts[0].removingPercentEncoding ?? "", parts[1].removingPercentEncoding ?? "")
-        }
-        return Dictionary(fields) { $1 }
     }
 
     // MARK: Answers
@@ -183,7 +173,7 @@ struct VendorServiceTests {
         #expect(try await services.send(push(.xiaomi), with: Self.credentials(.xiaomi)) == .sent)
         let request = try #require(transport.requests.first)
         #expect(request.url == "https://x/v3/message/regid" && request.headers["authorization"] == "key=s")
-        #expect(form(request)["registration_id"] == "tok" && form(request)["restricted_package_name"] == "com.example")
+        #expect(request.form["registration_id"] == "tok" && request.form["restricted_package_name"] == "com.example")
         // No token makes it a push to the devices of others too.
         let many = notification(service: .xiaomi, token: "tok,other")
         #expect(try await services.send(many, with: Self.credentials(.xiaomi)) == .gone(since: nil))
@@ -311,7 +301,7 @@ struct VendorServiceTests {
         let request = try #require(requests.first)
         #expect(request.headers["authorization"] == "key=s")
         #expect(
-            form(request) == [
+            request.form == [
                 "registration_ids": "tok", "restricted_package_name": "com.example", "notify_id": "622539634",
             ])
         let busy = try await recall(recalled) { _ in 200_002 }
@@ -320,7 +310,7 @@ struct VendorServiceTests {
         for (push, count) in [(recalled, 2), (named(.xiaomi), 1)] {
             let replaced = try await recall(push) { $0 == "revoke" ? 65028 : 0 }
             #expect(replaced.outcome == .sent && replaced.requests.count == count)
-            #expect(replaced.requests.last.map { form($0)["description"] } == "Bob: hello")
+            #expect(replaced.requests.last.map { $0.form["description"] } == "Bob: hello")
         }
         #expect(try await recall(push(.xiaomi)) { _ in 0 }.requests.map(\.url) == ["https://x/v3/message/regid"])
     }
@@ -347,7 +337,7 @@ struct VendorServiceTests {
             let asked = try #require(transport.requests.first)
             #expect(asked.headers["content-type"] == "application/x-www-form-urlencoded")
             #expect(
-                form(asked) == ["grant_type": "client_credentials", "client_id": client, "client_secret": secret])
+                asked.form == ["grant_type": "client_credentials", "client_id": client, "client_secret": secret])
             #expect(transport.requests[1].headers["authorization"] == "Bearer t")
             #expect(transport.requests[1].headers["content-type"]?.hasPrefix("application/json") == true)
             if service == .honor { #expect(transport.requests[1].headers["timestamp"] == "1795255200000") }
@@ -407,11 +397,11 @@ struct VendorServiceTests {
             #expect(
                 requests.map(\.url) == ["\(host)/server/v1/auth", "\(host)/server/v1/message/notification/unicast"])
             #expect(
-                form(requests[0]) == [
+                requests[0].form == [
                     "app_key": "key", "timestamp": "1795255200000",
                     "sign": "e951f8fc1082a7e2f988d6ca0de146554d9656dc5bf3ac14d4881125f7b5187a",
                 ])
-            let sent = form(requests[1])
+            let sent = requests[1].form
             #expect(sent["auth_token"] == "t" && sent.count == 2)
             let message = try #require(sent["message"])
             #expect(Array(message.utf8).json?["target_value"] as? String == token)
@@ -571,17 +561,5 @@ struct VendorServiceTests {
         } catch {
             #expect(!"\(error)".contains("s3cret"))
         }
-    }
-}
-
-/// A value that a test and what it hands out share.
-private final class Shared<Value: Sendable>: Sendable {
-    private let state: Mutex<Value>
-
-    init(_ value: Value) { state = Mutex(value) }
-
-    var value: Value {
-        get { state.withLock { $0 } }
-        set { state.withLock { $0 = newValue } }
     }
 }

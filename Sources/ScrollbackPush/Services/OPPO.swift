@@ -5,17 +5,9 @@ import ScrollbackModel
 
 /// OPPO Push, which serves OnePlus and realme too.
 package struct OPPO: PushProvider {
-    /// A host with the tokens that it gave out: another's are none to it.
-    private struct Region: Sendable {
-        var host: String
-        var tokens: TokenCache
-    }
-
-    private let transport: any PushTransport
-    private let mainland: Region
-    private let elsewhere: Region
+    private let mainland: PushBatcher<Message>
+    private let elsewhere: PushBatcher<Message>
     private let setup: Setup
-    private let retrySeconds: Double
     private let clock: @Sendable () -> Date
 
     /// A token is a day's.
@@ -24,7 +16,6 @@ package struct OPPO: PushProvider {
     init(_ credentials: PushCredentials, over transport: any PushTransport, clock: @escaping @Sendable () -> Date)
         throws
     {
-        self.transport = transport
         self.clock = clock
         let (key, secret) = (try credentials.text("appKey"), try credentials.text("masterSecret"))
         var setup = Setup()
@@ -38,12 +29,13 @@ package struct OPPO: PushProvider {
         }
         self.setup = setup
         let retrySeconds = try credentials.seconds("retrySeconds", in: 0...86_400, or: 10)
-        self.retrySeconds = retrySeconds
-        func region(_ host: String) -> Region {
+        func region(_ host: String) -> PushBatcher<Message> {
             let tokens = TokenCache(leastAge: 60, clock: clock) {
                 try await Self.token(key, secret, at: host, retrySeconds, over: transport, now: clock())
             }
-            return Region(host: host, tokens: tokens)
+            let region = Region(host: host, tokens: tokens, transport: transport, retrySeconds: retrySeconds)
+            // A thousand may go together; of how many bytes nobody says.
+            return PushBatcher(atOnce: 4, pushes: 100, bytes: 128 << 10) { await region.post($0) }
         }
         mainland = region(try credentials.endpoint(or: "https://api.push.oppomobile.com"))
         elsewhere = region(try credentials.endpoint(or: "https://api-intl.push.oppomobile.com"))
@@ -72,11 +64,7 @@ package struct OPPO: PushProvider {
             return .refused("the parameters are longer than OPPO Push takes")
         }
         let region = Self.isMainland(notification.device.token) ? mainland : elsewhere
-        return await withToken(of: region.tokens) { token in
-            let form = ["auth_token": token, "message": String(decoding: message, as: UTF8.self)]
-            let url = "\(region.host)/server/v1/message/notification/unicast"
-            return answer(to: try await transport.post(PushRequest(url: url, form: form)), of: notification)
-        }
+        return await region.send(Message(notification: notification, json: message))
     }
 
     /// Whether a registration id is of mainland China, where another host serves than elsewhere.
@@ -90,31 +78,100 @@ package struct OPPO: PushProvider {
         }
     }
 
-    private func answer(to response: PushResponse, of notification: PushNotification) -> PushAnswer {
-        guard let answer = CodedAnswer(response, code: "code", words: "message") else {
-            return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
-        }
-        if let wait = Self.wait(after: answer.code, retrySeconds) {
-            return .settled(.later(after: response.retryAfter ?? wait, answer.code))
-        }
-        switch answer.code {
-        // The second says that it had this push before.
-        case "0", "32": return .settled(.sent)
-        case "10000": return .settled(.gone(since: nil))
-        case "11", "29": return .denied(answer.code)
-        default:
-            let reason = notification.reason(answer.code, answer.words)
-            return PushAnswer(response, retrySeconds: retrySeconds, reason: reason)
-        }
-    }
-
     /// How long it is waited after a code that passes.
-    private static func wait(after code: String, _ retrySeconds: Double) -> Double? {
+    fileprivate static func wait(after code: String, _ retrySeconds: Double) -> Double? {
         switch code {
         case "-1", "-3": retrySeconds
         case "-2", "13", "55": PushWait.pace
         case "33", "42", "69": PushWait.quota
         default: nil
+        }
+    }
+}
+
+/// A push as this service gets it.
+private struct Message: BatchablePush {
+    let notification: PushNotification
+    let json: [UInt8]
+
+    var name: String { notification.device.token }
+    var size: Int { json.count }
+}
+
+/// A host with the tokens that it gave out: another's are none to it.
+private struct Region: Sendable {
+    let host: String
+    let tokens: TokenCache
+    let transport: any PushTransport
+    let retrySeconds: Double
+
+    func post(_ messages: [Message]) async -> [PushOutcome] {
+        if messages.count == 1 { return [await post(messages[0])] }
+        var outcomes: [PushOutcome]?
+        let all = await withToken(of: tokens) { token in
+            let array = "[\(messages.map { String(decoding: $0.json, as: UTF8.self) }.joined(separator: ","))]"
+            let response = try await post("unicast_batch", ["auth_token": token, "messages": array])
+            outcomes = self.outcomes(in: response, of: messages)
+            return outcomes == nil ? answer(to: response) { code, _ in code } : .settled(.sent)
+        }
+        if let outcomes { return outcomes }
+        guard case .refused = all else { return Array(repeating: all, count: messages.count) }
+        // What is wrong with one is to keep none of the others.
+        var alone: [PushOutcome] = []
+        for message in messages { alone.append(await post(message)) }
+        return alone
+    }
+
+    private func post(_ message: Message) async -> PushOutcome {
+        await withToken(of: tokens) { token in
+            let json = String(decoding: message.json, as: UTF8.self)
+            let response = try await post("unicast", ["auth_token": token, "message": json])
+            return answer(to: response, reason: message.notification.reason)
+        }
+    }
+
+    private func post(_ operation: String, _ form: [String: String]) async throws -> PushResponse {
+        let url = "\(host)/server/v1/message/notification/\(operation)"
+        return try await transport.post(PushRequest(url: url, form: form))
+    }
+
+    /// What came of each in a batch that was taken: those that were not are named, with a code.
+    ///
+    /// - Returns: nil where it was not taken.
+    private func outcomes(in response: PushResponse, of messages: [Message]) -> [PushOutcome]? {
+        guard let taken = CodedAnswer(response, code: "code"), taken.code == "0" else { return nil }
+        let refused = taken.objects("data").compactMap { entry -> (String, CodedAnswer)? in
+            guard let name = entry["registrationId"] as? String,
+                let answer = CodedAnswer(entry, code: "errorCode", words: ["errorMessage"])
+            else { return nil }
+            return (name, answer)
+        }
+        let answers = Dictionary(refused) { $1 }
+        return messages.map { message in
+            guard let answer = answers[message.name] else { return .sent }
+            return self.answer(answer, of: response, reason: message.notification.reason).outcome
+        }
+    }
+
+    private func answer(to response: PushResponse, reason: (String, String?) -> String) -> PushAnswer {
+        guard let answer = CodedAnswer(response, code: "code", words: "message") else {
+            return PushAnswer(response, retrySeconds: retrySeconds, reason: nil)
+        }
+        return self.answer(answer, of: response, reason: reason)
+    }
+
+    private func answer(
+        _ answer: CodedAnswer, of response: PushResponse, reason: (String, String?) -> String
+    ) -> PushAnswer {
+        if let wait = OPPO.wait(after: answer.code, retrySeconds) {
+            return .settled(.later(after: response.retryAfter ?? wait, answer.code))
+        }
+        return switch answer.code {
+        // The second says that it had this push before.
+        case "0", "32": .settled(.sent)
+        case "10000": .settled(.gone(since: nil))
+        case "11", "29": .denied(answer.code)
+        default: PushAnswer(response, retrySeconds: retrySeconds, reason: reason(answer.code, answer.words))
         }
     }
 }

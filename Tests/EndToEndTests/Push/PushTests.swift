@@ -68,6 +68,31 @@ struct PushTests {
         try await push.server.terminate()
     }
 
+    @Test("OPPO's devices share requests; an id that is none is forgotten, and keeps no other")
+    func together() async throws {
+        guard let standIn = try await standIn("oppo") else { return }
+        let push = try await PushServer.start(["oppo": standIn])
+        let names = (0..<200).map { "user\($0)" }
+        for (name, device) in zip(names, try await device(standIn, "oppo", count: names.count)) {
+            try await push.register(name, "oppo", device)
+        }
+        try await push.register("mallory", "oppo", ["token": "OPPO_CN_none"])
+        try await push.makeGroup("swift", members: ["alice", "mallory"] + names)
+        // As far away as it is: an answer takes a while.
+        try await standIn.fail(next: [["kind": "hangAfter", "seconds": 0.1, "count": 1000]])
+        let alice = try await push.server.api("alice")
+        try #require(try await alice.send("hello", to: "group:swift").status == 201)
+        try await push.pushed()
+        let tokens = try await standIn.received().compactMap { $0["token"] as? String }
+        #expect(tokens.count == names.count && Set(tokens).count == names.count)
+        #expect(try await standIn.refused() == ["target-value OPPO_CN_none"])
+        let requests = try #require(try await standIn.counts().int("requests"))
+        #expect(requests < names.count / 2, "\(requests)")
+        let left = try await push.server.api("mallory").call("GET", "/v1/push/devices").json.objects("devices")
+        #expect(left.isEmpty)
+        try await push.server.terminate()
+    }
+
     @Test("Who looks at their app is pushed nothing; in the background they are, and who has read it is not")
     func presence() async throws {
         guard let standIn = try await standIn("apns") else { return }

@@ -95,6 +95,9 @@ final class PushStandIn: Sendable {
     /// What it took, in order.
     func received() async throws -> [[String: Any]] { try await list("/received", "notifications") }
 
+    /// How many requests, connections and tokens there were, by their names there.
+    func counts() async throws -> Members { try await control.call("GET", "/counts").json }
+
     /// The rules that were broken: a service would have refused these.
     func refused() async throws -> [String] {
         try await list("/refused").map { "\($0["rule"] ?? "") \($0["detail"] ?? "")" }

@@ -1,0 +1,86 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import ScrollbackPush
+import Testing
+
+@Suite("OPPO's batches")
+struct OPPOBatchTests {
+    /// Pushes at once to some devices of OPPO's, of which four go alone and the others together.
+    ///
+    /// - Parameter answer: to requests for several, by their devices.
+    /// - Returns: what came of each, and the requests.
+    private func batch(
+        _ devices: [String], answer: @escaping @Sendable ([String]) -> String
+    ) async throws -> (outcomes: [String: PushOutcome], requests: [[String]]) {
+        let requests = Shared<[[String]]>([])
+        let transport = ScriptedTransport { request in
+            if request.url.hasSuffix("/auth") {
+                return PushResponse(status: 200, body: Array(#"{"code":0,"data":{"auth_token":"t"}}"#.utf8))
+            }
+            let form = request.form
+            let isBatch = request.url.hasSuffix("/unicast_batch")
+            let json = try #require(isBatch ? form["messages"] : form["message"].map { "[\($0)]" })
+            let messages = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [[String: Any]]
+            let devices = try #require(messages).compactMap { $0["target_value"] as? String }
+            #expect(isBatch == (devices.count > 1))
+            requests.update { $0.append(devices) }
+            // So long that the others have come.
+            if requests.value.count <= 4 { try await Task.sleep(for: .milliseconds(200)) }
+            let body = isBatch ? answer(devices) : #"{"code":0,"message":"Success","data":{"messageId":"m"}}"#
+            return PushResponse(status: 200, body: Array(body.utf8))
+        }
+        let services = PushServices(over: transport)
+        let credentials = try RawJSON(#"{"appKey":"key","masterSecret":"secret"}"#)
+        let outcomes = await withTaskGroup(of: (String, PushOutcome).self) { group in
+            for device in devices {
+                group.addTask {
+                    (device, await services.send(notification(service: .oppo, token: device), with: credentials))
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+        return (outcomes, requests.value)
+    }
+
+    @Test("Several go in one request, and each has an answer of its own")
+    func together() async throws {
+        let devices = (0..<60).map { "CN_\($0)" }
+        let refused = ["CN_21": (10000, "bad id"), "CN_22": (33, ""), "CN_23": (41, "w"), "CN_24": (11, "")]
+        let (outcomes, requests) = try await batch(devices) { devices in
+            // In no order that anybody promises.
+            let data = devices.reversed().map { device in
+                guard let (code, words) = refused[device] else {
+                    return #"{"messageId":"m","registrationId":"\#(device)"}"#
+                }
+                return #"{"registrationId":"\#(device)","errorCode":\#(code),"errorMessage":"\#(words)"}"#
+            }
+            return #"{"code":0,"message":"Success","data":[\#(data.joined(separator: ","))]}"#
+        }
+        #expect(requests.count < 30 && requests.flatMap { $0 }.sorted() == devices.sorted(), "\(requests)")
+        let together = Set(requests.filter { $0.count > 1 }.flatMap { $0 })
+        let expected: [String: PushOutcome] = [
+            "CN_21": .gone(since: nil), "CN_22": .later(after: 3600, "33"), "CN_23": .refused("41 w"),
+            "CN_24": .later(after: 300, "11"),
+        ]
+        for device in devices {
+            let wanted = together.contains(device) ? expected[device] ?? .sent : .sent
+            #expect(outcomes[device] == wanted, "\(device)")
+        }
+    }
+
+    @Test(
+        "What is refused together is sent one by one, and what has to wait waits together",
+        arguments: [(41, PushOutcome.sent), (-2, .later(after: 60, "-2")), (11, .later(after: 300, "11"))])
+    func refusedTogether(_ code: Int, _ outcome: PushOutcome) async throws {
+        let devices = (0..<60).map { "CN_\($0)" }
+        let (outcomes, requests) = try await batch(devices) { _ in #"{"code":\#(code),"message":"w","data":{}}"# }
+        let together = Set(requests.filter { $0.count > 1 }.flatMap { $0 })
+        let alone = Set(requests.filter { $0.count == 1 }.flatMap { $0 })
+        #expect(!together.isEmpty)
+        #expect(alone.intersection(together) == (outcome == .sent ? together : []))
+        for device in devices {
+            #expect(outcomes[device] == (together.contains(device) ? outcome : .sent), "\(device)")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import ScrollbackEngine
+import ScrollbackModel
+import Synchronization
+import Testing
+
+@testable import ScrollbackPush
+
+@Suite("Pushes that share requests")
+struct PushBatcherTests {
+    private struct Push: BatchablePush {
+        var number: Int
+        var name: String
+        var size = 1
+    }
+
+    /// A service that answers nothing until it is let, and then each push with its number.
+    private final class Service: Sendable {
+        private struct State {
+            var requests: [[Push]] = []
+            var underWay = 0
+            var mostUnderWay = 0
+            var isOpen = false
+            var waiting: [CheckedContinuation<Void, Never>] = []
+        }
+
+        private let state = Mutex(State())
+
+        var requests: [[Push]] { state.withLock { $0.requests } }
+        var mostUnderWay: Int { state.withLock { $0.mostUnderWay } }
+
+        func post(_ pushes: [Push]) async -> [PushOutcome] {
+            state.withLock { state in
+                state.requests.append(pushes)
+                state.underWay += 1
+                state.mostUnderWay = max(state.mostUnderWay, state.underWay)
+            }
+            await withCheckedContinuation { continuation in
+                let isOpen = state.withLock { state in
+                    if !state.isOpen { state.waiting.append(continuation) }
+                    return state.isOpen
+                }
+                if isOpen { continuation.resume() }
+            }
+            state.withLock { $0.underWay -= 1 }
+            return pushes.map { Task.isCancelled ? .later(after: nil, "") : .refused("\($0.number)") }
+        }
+
+        func open() {
+            let waiting = state.withLock { state in
+                defer { (state.isOpen, state.waiting) = (true, []) }
+                return state.waiting
+            }
+            for continuation in waiting { continuation.resume() }
+        }
+    }
+
+    /// Sends some while nothing is answered, and then lets them be.
+    ///
+    /// - Returns: what came of each.
+    private func send(
+        _ pushes: [Push], to service: Service, over batcher: PushBatcher<Push>
+    ) async throws -> [PushOutcome] {
+        let outcomes = Shared<[Int: PushOutcome]>([:])
+        let begun = Shared(0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for push in pushes {
+                group.addTask {
+                    begun.update { $0 += 1 }
+                    let outcome = await batcher.send(push)
+                    outcomes.update { $0[push.number] = outcome }
+                }
+            }
+            while begun.value < pushes.count { try await Task.sleep(for: .milliseconds(1)) }
+            try await Task.sleep(for: .milliseconds(100))
+            service.open()
+            try await group.waitForAll()
+        }
+        return pushes.compactMap { outcomes.value[$0.number] }
+    }
+
+    @Test("What comes while requests are under way goes together, and each push has its own answer")
+    func together() async throws {
+        let service = Service()
+        let batcher = PushBatcher(atOnce: 3, pushes: 40, bytes: 1000) { await service.post($0) }
+        let pushes = (0..<200).map { Push(number: $0, name: "\($0)") }
+        #expect(try await send(pushes, to: service, over: batcher) == (0..<200).map { .refused("\($0)") })
+        let requests = service.requests
+        // Nobody waits for company.
+        #expect(requests.prefix(3).map(\.count) == [1, 1, 1])
+        #expect(requests.flatMap { $0 }.map(\.number).sorted() == Array(0..<200))
+        #expect(requests.allSatisfy { $0.count <= 40 } && requests.count < 40, "\(requests.map(\.count))")
+        #expect(service.mostUnderWay == 3)
+        // And it is as it was.
+        #expect(await batcher.send(pushes[7]) == .refused("7"))
+    }
+
+    @Test("A request has no name twice, and no more bytes than it may have")
+    func limits() async throws {
+        let service = Service()
+        let batcher = PushBatcher(atOnce: 1, pushes: 100, bytes: 50) { await service.post($0) }
+        let pushes = (0..<90).map { Push(number: $0, name: "\($0 % 7)", size: $0 == 60 ? 80 : 1 + $0 % 10) }
+        #expect(try await send(pushes, to: service, over: batcher) == (0..<90).map { .refused("\($0)") })
+        for request in service.requests {
+            #expect(Set(request.map(\.name)).count == request.count)
+            #expect(request.count == 1 || request.reduce(0) { $0 + $1.size } <= 50)
+        }
+        #expect(service.requests.contains { $0.map(\.number) == [60] })
+        #expect(service.requests.count < 45, "\(service.requests.map(\.count))")
+    }
+
+    @Test("Who waited goes on where the one that sends is cancelled", .timeLimit(.minutes(2)))
+    func cancelled() async throws {
+        let service = Service()
+        let batcher = PushBatcher(atOnce: 1, pushes: 10, bytes: 100) { await service.post($0) }
+        let first = Task { await batcher.send(Push(number: 1, name: "1")) }
+        while service.requests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        async let second = batcher.send(Push(number: 2, name: "2"))
+        first.cancel()
+        service.open()
+        #expect(await first.value == .later(after: nil, ""))
+        #expect(await second == .refused("2"))
+    }
+}
