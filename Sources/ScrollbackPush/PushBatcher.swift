@@ -5,15 +5,15 @@ import Synchronization
 protocol BatchablePush: Sendable {
     /// What the service's answer names it by: no two in a request have the same.
     var name: String { get }
-    /// How much of a request it takes, in bytes.
+    /// Its bytes, before a form encodes them.
     var size: Int { get }
 }
 
 /// Sends pushes together that come while requests are under way.
 ///
 /// The first goes at once and alone: nobody waits for company. What comes while as many requests as may be are under way goes with the
-/// next one, so that the slower a service is, the fewer requests it gets. A request is sent by the task of one of its pushes, and ends
-/// with it where that is cancelled.
+/// next one, so that the slower a service is, the fewer requests it gets. Whose turn does not come is to be tried later, as where there
+/// is no answer. A request is sent by the task of one of its pushes, and ends with it where that is cancelled.
 final class PushBatcher<Push: BatchablePush>: Sendable {
     private enum Turn {
         /// It is to send these besides its own.
@@ -23,6 +23,7 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
 
     private struct Waiting: Sendable {
         var push: Push
+        let since = ContinuousClock.now
         var turn: CheckedContinuation<Turn, Never>
     }
 
@@ -32,18 +33,22 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
     }
 
     private let limits: (atOnce: Int, pushes: Int, bytes: Int)
+    private let patience: Duration
     private let post: @Sendable ([Push]) async -> [PushOutcome]
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - atOnce: how many requests are under way at most.
     ///   - pushes: how many pushes a request has at most.
-    ///   - bytes: and how many bytes, where it has several.
+    ///   - bytes: how many bytes it has at most, where it has several pushes.
+    ///   - patience: for how long a push waits for its turn.
     ///   - post: sends some, and says for each what came of it, in their order.
     init(
-        atOnce: Int, pushes: Int, bytes: Int, post: @escaping @Sendable (_ pushes: [Push]) async -> [PushOutcome]
+        atOnce: Int, pushes: Int, bytes: Int, patience: Duration = .seconds(20),
+        post: @escaping @Sendable (_ pushes: [Push]) async -> [PushOutcome]
     ) {
         limits = (atOnce, pushes, bytes)
+        self.patience = patience
         self.post = post
     }
 
@@ -73,6 +78,13 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
 
     /// Lets who waits longest send what waits, if anything does.
     private func passOn() {
+        let late = state.withLock { state in
+            let earliest = ContinuousClock.now - patience
+            let late = state.waiting.prefix { $0.since < earliest }
+            state.waiting.removeFirst(late.count)
+            return late
+        }
+        for one in late { one.turn.resume(returning: .answered(.later(after: nil, "its turn did not come"))) }
         let next = state.withLock { state -> (leader: Waiting, others: [Waiting])? in
             guard let leader = state.waiting.first else {
                 state.underWay -= 1
@@ -82,8 +94,9 @@ final class PushBatcher<Push: BatchablePush>: Sendable {
             var others: [Waiting] = []
             var left: [Waiting] = []
             for waiting in state.waiting.dropFirst() {
-                let fits = others.count + 1 < limits.pushes && bytes + waiting.push.size <= limits.bytes
-                if fits, names.insert(waiting.push.name).inserted {
+                // Who has to wait is not overtaken by another of the same name.
+                let isFirst = names.insert(waiting.push.name).inserted
+                if isFirst, others.count + 1 < limits.pushes, bytes + waiting.push.size <= limits.bytes {
                     others.append(waiting)
                     bytes += waiting.push.size
                 } else {

@@ -11,7 +11,7 @@ struct OPPOBatchTests {
     /// - Parameter answer: to requests for several, by their devices.
     /// - Returns: what came of each, and the requests.
     private func batch(
-        _ devices: [String], answer: @escaping @Sendable ([String]) -> String
+        _ devices: [String], answer: @escaping @Sendable ([String]) throws -> PushResponse
     ) async throws -> (outcomes: [String: PushOutcome], requests: [[String]]) {
         let requests = Shared<[[String]]>([])
         let transport = ScriptedTransport { request in
@@ -27,8 +27,9 @@ struct OPPOBatchTests {
             requests.update { $0.append(devices) }
             // So long that the others have come.
             if requests.value.count <= 4 { try await Task.sleep(for: .milliseconds(200)) }
-            let body = isBatch ? answer(devices) : #"{"code":0,"message":"Success","data":{"messageId":"m"}}"#
-            return PushResponse(status: 200, body: Array(body.utf8))
+            if isBatch { return try answer(devices) }
+            return PushResponse(
+                status: 200, body: Array(#"{"code":0,"message":"Success","data":{"messageId":"m"}}"#.utf8))
         }
         let services = PushServices(over: transport)
         let credentials = try RawJSON(#"{"appKey":"key","masterSecret":"secret"}"#)
@@ -55,7 +56,8 @@ struct OPPOBatchTests {
                 }
                 return #"{"registrationId":"\#(device)","errorCode":\#(code),"errorMessage":"\#(words)"}"#
             }
-            return #"{"code":0,"message":"Success","data":[\#(data.joined(separator: ","))]}"#
+            let body = #"{"code":0,"message":"Success","data":[\#(data.joined(separator: ","))]}"#
+            return PushResponse(status: 200, body: Array(body.utf8))
         }
         #expect(requests.count < 30 && requests.flatMap { $0 }.sorted() == devices.sorted(), "\(requests)")
         let together = Set(requests.filter { $0.count > 1 }.flatMap { $0 })
@@ -71,16 +73,34 @@ struct OPPOBatchTests {
 
     @Test(
         "What is refused together is sent one by one, and what has to wait waits together",
-        arguments: [(41, PushOutcome.sent), (-2, .later(after: 60, "-2")), (11, .later(after: 300, "11"))])
-    func refusedTogether(_ code: Int, _ outcome: PushOutcome) async throws {
+        arguments: [
+            (200, #"{"code":41}"#, PushOutcome.sent), (200, #"{"code":10000}"#, .sent), (200, #"{"code":32}"#, .sent),
+            (403, "<html>", .sent), (200, #"{"code":-2}"#, .later(after: 60, "-2")),
+            (200, #"{"code":11}"#, .later(after: 300, "11")), (429, "", .later(after: 60, "status 429")),
+            (502, "<html>", .later(after: 10, "status 502")),
+        ])
+    func refusedTogether(_ status: Int, _ body: String, _ outcome: PushOutcome) async throws {
         let devices = (0..<60).map { "CN_\($0)" }
-        let (outcomes, requests) = try await batch(devices) { _ in #"{"code":\#(code),"message":"w","data":{}}"# }
+        let (outcomes, requests) = try await batch(devices) { _ in
+            PushResponse(status: status, body: Array(body.utf8))
+        }
         let together = Set(requests.filter { $0.count > 1 }.flatMap { $0 })
         let alone = Set(requests.filter { $0.count == 1 }.flatMap { $0 })
         #expect(!together.isEmpty)
         #expect(alone.intersection(together) == (outcome == .sent ? together : []))
         for device in devices {
             #expect(outcomes[device] == (together.contains(device) ? outcome : .sent), "\(device)")
+        }
+    }
+
+    @Test("What gets no answer together is tried again, and not one by one at once")
+    func unanswered() async throws {
+        struct Unreachable: Error {}
+        let devices = (0..<60).map { "CN_\($0)" }
+        let (outcomes, requests) = try await batch(devices) { _ in throw Unreachable() }
+        #expect(requests.flatMap { $0 }.sorted() == devices.sorted())
+        for device in requests.filter({ $0.count > 1 }).flatMap({ $0 }) {
+            #expect(outcomes[device] == .later(after: nil, "no answer: Unreachable()"))
         }
     }
 }

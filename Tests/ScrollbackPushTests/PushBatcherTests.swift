@@ -46,6 +46,8 @@ struct PushBatcherTests {
             return pushes.map { Task.isCancelled ? .later(after: nil, "") : .refused("\($0.number)") }
         }
 
+        func close() { state.withLock { $0.isOpen = false } }
+
         func open() {
             let waiting = state.withLock { state in
                 defer { (state.isOpen, state.waiting) = (true, []) }
@@ -79,10 +81,12 @@ struct PushBatcherTests {
         return pushes.compactMap { outcomes.value[$0.number] }
     }
 
-    @Test("What comes while requests are under way goes together, and each push has its own answer")
+    @Test("What comes while requests are under way goes together, and each has its own answer", .timeLimit(.minutes(2)))
     func together() async throws {
         let service = Service()
-        let batcher = PushBatcher(atOnce: 3, pushes: 40, bytes: 1000) { await service.post($0) }
+        let batcher = PushBatcher(atOnce: 3, pushes: 40, bytes: 1000, patience: .seconds(3600)) {
+            await service.post($0)
+        }
         let pushes = (0..<200).map { Push(number: $0, name: "\($0)") }
         #expect(try await send(pushes, to: service, over: batcher) == (0..<200).map { .refused("\($0)") })
         let requests = service.requests
@@ -91,14 +95,36 @@ struct PushBatcherTests {
         #expect(requests.flatMap { $0 }.map(\.number).sorted() == Array(0..<200))
         #expect(requests.allSatisfy { $0.count <= 40 } && requests.count < 40, "\(requests.map(\.count))")
         #expect(service.mostUnderWay == 3)
-        // And it is as it was.
+        // And it is as it was: three go at once.
+        service.close()
+        #expect(try await send(Array(pushes.prefix(3)), to: service, over: batcher).count == 3)
+        #expect(service.requests.dropFirst(requests.count).map(\.count) == [1, 1, 1])
+    }
+
+    @Test("Whose turn does not come is tried later, and stands in nobody's way", .timeLimit(.minutes(2)))
+    func late() async throws {
+        let service = Service()
+        let batcher = PushBatcher(atOnce: 2, pushes: 10, bytes: 100, patience: .milliseconds(10)) {
+            await service.post($0)
+        }
+        let pushes = (0..<30).map { Push(number: $0, name: "\($0)") }
+        let outcomes = try await send(pushes, to: service, over: batcher)
+        let sent = service.requests.flatMap { $0 }.map(\.number)
+        #expect(sent.count >= 2 && sent.count < 30)
+        for (number, outcome) in outcomes.enumerated() {
+            let wanted: PushOutcome =
+                sent.contains(number) ? .refused("\(number)") : .later(after: nil, "its turn did not come")
+            #expect(outcome == wanted)
+        }
         #expect(await batcher.send(pushes[7]) == .refused("7"))
     }
 
     @Test("A request has no name twice, and no more bytes than it may have")
     func limits() async throws {
         let service = Service()
-        let batcher = PushBatcher(atOnce: 1, pushes: 100, bytes: 50) { await service.post($0) }
+        let batcher = PushBatcher(atOnce: 1, pushes: 100, bytes: 50, patience: .seconds(3600)) {
+            await service.post($0)
+        }
         let pushes = (0..<90).map { Push(number: $0, name: "\($0 % 7)", size: $0 == 60 ? 80 : 1 + $0 % 10) }
         #expect(try await send(pushes, to: service, over: batcher) == (0..<90).map { .refused("\($0)") })
         for request in service.requests {
@@ -116,6 +142,7 @@ struct PushBatcherTests {
         let first = Task { await batcher.send(Push(number: 1, name: "1")) }
         while service.requests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         async let second = batcher.send(Push(number: 2, name: "2"))
+        try await Task.sleep(for: .milliseconds(50))
         first.cancel()
         service.open()
         #expect(await first.value == .later(after: nil, ""))

@@ -60,6 +60,6 @@ package protocol PushGateway: Sendable {
     /// - Throws: `invalid-parameter` naming what is missing or wrong.
     func check(_ credentials: RawJSON, for service: PushService) throws(ChatError)
 
-    /// Hands over one push; never throws, and returns within half a minute.
+    /// Hands over one push; never throws, and returns within a minute: half of one is a request's, the other its turn's.
     func send(_ notification: PushNotification, with credentials: RawJSON) async -> PushOutcome
 }

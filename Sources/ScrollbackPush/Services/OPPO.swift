@@ -108,18 +108,23 @@ private struct Region: Sendable {
     func post(_ messages: [Message]) async -> [PushOutcome] {
         if messages.count == 1 { return [await post(messages[0])] }
         var outcomes: [PushOutcome]?
+        // Whether what was answered is of the service, and of no single push.
+        var isForAll = true
         let all = await withToken(of: tokens) { token in
             let array = "[\(messages.map { String(decoding: $0.json, as: UTF8.self) }.joined(separator: ","))]"
             let response = try await post("unicast_batch", ["auth_token": token, "messages": array])
-            outcomes = self.outcomes(in: response, of: messages)
+            let said = CodedAnswer(response, code: "code", words: "message")
+            isForAll = said != nil || response.status == 429 || response.status >= 500
+            outcomes = said.flatMap { self.outcomes(in: $0, response, of: messages) }
             return outcomes == nil ? answer(to: response) { code, _ in code } : .settled(.sent)
         }
         if let outcomes { return outcomes }
-        guard case .refused = all else { return Array(repeating: all, count: messages.count) }
-        // What is wrong with one is to keep none of the others.
-        var alone: [PushOutcome] = []
-        for message in messages { alone.append(await post(message)) }
-        return alone
+        if isForAll, case .later = all { return Array(repeating: all, count: messages.count) }
+        // What is wrong with one is to keep none of the others, and to end none of their devices.
+        return await withTaskGroup(of: (Int, PushOutcome).self) { group in
+            for (index, message) in messages.enumerated() { group.addTask { (index, await post(message)) } }
+            return await group.reduce(into: Array(repeating: all, count: messages.count)) { $0[$1.0] = $1.1 }
+        }
     }
 
     private func post(_ message: Message) async -> PushOutcome {
@@ -138,8 +143,10 @@ private struct Region: Sendable {
     /// What came of each in a batch that was taken: those that were not are named, with a code.
     ///
     /// - Returns: nil where it was not taken.
-    private func outcomes(in response: PushResponse, of messages: [Message]) -> [PushOutcome]? {
-        guard let taken = CodedAnswer(response, code: "code"), taken.code == "0" else { return nil }
+    private func outcomes(
+        in taken: CodedAnswer, _ response: PushResponse, of messages: [Message]
+    ) -> [PushOutcome]? {
+        guard taken.code == "0" else { return nil }
         let refused = taken.objects("data").compactMap { entry -> (String, CodedAnswer)? in
             guard let name = entry["registrationId"] as? String,
                 let answer = CodedAnswer(entry, code: "errorCode", words: ["errorMessage"])

@@ -13,8 +13,8 @@ package final class HTTPPushTransport: PushTransport {
 
     /// How long a service may take to answer.
     private static let timeout = Duration.seconds(30)
-    /// The most bytes of an answer that are read.
-    private static let answerBytes = 64 << 10
+    /// The most bytes of an answer that are read: one to a batch names its devices.
+    private static let answerBytes = 512 << 10
 
     /// - Parameters:
     ///   - agent: what it calls itself.

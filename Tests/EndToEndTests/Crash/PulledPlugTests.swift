@@ -110,7 +110,7 @@ struct PulledPlugTests {
     /// Waits until every sender has something acknowledged from now on; nobody nudges their devices.
     private func everybodyIsHeard(_ said: Said, _ count: Int) async throws {
         let before = said.acknowledged
-        try await eventually("everybody is back by themselves", within: 30) {
+        try await eventually("everybody is back by themselves", within: 90) {
             let all = said.all
             let heard = Set(said.acknowledged.keys.filter { before[$0] == nil }.compactMap { all[$0]?.sender })
             return heard.count == count ? true : nil

@@ -50,7 +50,7 @@ struct PushConnectionTests {
         guard let scene = try await Scene(groups: groups, people: people) else { return }
         #expect(try await scene.connections() == [1: people])
         try await scene.service.standIn.fail(next: [
-            ["kind": "hangAfter", "seconds": 3, "count": (groups - 1) * people]
+            ["kind": "hangAfter", "seconds": 8, "count": (groups - 1) * people]
         ])
         for group in 1..<groups { try await scene.send(to: group) }
         try await scene.push.pushed()
@@ -69,7 +69,8 @@ struct PushConnectionTests {
         // In the midst of a page: some wait for their answer, the others are yet to be taken.
         let underWay = 20
         try await scene.service.standIn.fail(next: [
-            ["kind": "hangAfter", "seconds": 0.5, "count": underWay], ["kind": how],
+            // Told to go away it answers within a second what it has.
+            ["kind": "hangAfter", "seconds": how == "goaway" ? 0.5 : 30, "count": underWay], ["kind": how],
         ])
         try await scene.send(to: 1)
         try await scene.push.pushed()

@@ -61,6 +61,8 @@ struct PushTests {
         let payload = try #require(try await standIn.received().first?["payload"])
         let text = String(decoding: try JSONSerialization.data(withJSONObject: payload), as: UTF8.self)
         #expect(text.contains("alice: hello"))
+        // They are counted once their answers were read.
+        try await push.pushed()
         #expect(
             try await push.server.metric(
                 #"scrollback_pushes_total{service="\#(PushServer.name(service))",outcome="sent"}"#)
@@ -76,10 +78,12 @@ struct PushTests {
         for (name, device) in zip(names, try await device(standIn, "oppo", count: names.count)) {
             try await push.register(name, "oppo", device)
         }
-        try await push.register("mallory", "oppo", ["token": "OPPO_CN_none"])
-        try await push.makeGroup("swift", members: ["alice", "mallory"] + names)
+        // In the midst of those that go together, by their names.
+        let mallory = "user10x"
+        try await push.register(mallory, "oppo", ["token": "OPPO_CN_none"])
+        try await push.makeGroup("swift", members: ["alice", mallory] + names)
         // As far away as it is: an answer takes a while.
-        try await standIn.fail(next: [["kind": "hangAfter", "seconds": 0.1, "count": 1000]])
+        try await standIn.fail(next: [["kind": "hangAfter", "seconds": 0.5, "count": 1000]])
         let alice = try await push.server.api("alice")
         try #require(try await alice.send("hello", to: "group:swift").status == 201)
         try await push.pushed()
@@ -88,7 +92,7 @@ struct PushTests {
         #expect(try await standIn.refused() == ["target-value OPPO_CN_none"])
         let requests = try #require(try await standIn.counts().int("requests"))
         #expect(requests < names.count / 2, "\(requests)")
-        let left = try await push.server.api("mallory").call("GET", "/v1/push/devices").json.objects("devices")
+        let left = try await push.server.api(UserID(mallory)).call("GET", "/v1/push/devices").json.objects("devices")
         #expect(left.isEmpty)
         try await push.server.terminate()
     }

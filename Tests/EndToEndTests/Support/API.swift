@@ -15,6 +15,8 @@ struct API: Sendable {
     static func configuration(_ tls: TLSConfiguration) -> HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.connectionPool.retryConnectionEstablishment = false
+        // The server closes its own after a minute; a request begun just then would fail.
+        configuration.connectionPool.idleTimeout = .seconds(20)
         return configuration
     }
 

@@ -143,6 +143,13 @@ final class RunningServer: Sendable {
     /// What it has logged since it was last started.
     var log: String { state.withLock { $0.process }?.errorText ?? "" }
 
+    /// What it has logged at each start.
+    var logs: [String] {
+        (0..<state.withLock(\.starts)).compactMap { number in
+            try? String(contentsOf: folder.appending(component: "server-\(number + 1).err"), encoding: .utf8)
+        }
+    }
+
     // MARK: Tokens
 
     /// A token by the data directory's secret, made at any time.

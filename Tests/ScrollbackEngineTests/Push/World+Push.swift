@@ -78,7 +78,7 @@ extension World {
     func pushAll() async throws {
         let worker = Task { [engine] in await engine.push() }
         defer { worker.cancel() }
-        for _ in 0..<2_000 {
+        for _ in 0..<30_000 {
             if try isPushed() { break }
             try await Task.sleep(for: .milliseconds(2))
         }
