@@ -133,7 +133,7 @@ private struct Chaos {
             try await world.setMember("carol", of: Self.group, true)
         }
         var found: [String] = []
-        let end = Date().addingTimeInterval(20)
+        let end = Date().addingTimeInterval(90)
         while Date() < end {
             found = try await check()
             if found.isEmpty { return [] }

@@ -334,7 +334,10 @@ struct FilesTests {
             }
             try await running.cancel()
             #expect(alice.core.uploads.fraction(of: running.id) == 0)
-            hands.errors.withLock { $0 = [ChatError(.overloaded, "later", retryAfter: 1000)] }
+            // One for it, and one for the last piece of the other, where that was under way.
+            hands.errors.withLock {
+                $0 = Array(repeating: ChatError(.overloaded, "later", retryAfter: 1000), count: 2)
+            }
             let waiting = try await alice.conversation(group).send(.file(.data(Self.bytes(10))))
             for await state in waiting.states { if case .waiting = state { break } }
             try await waiting.cancel()

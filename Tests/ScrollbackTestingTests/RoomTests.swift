@@ -150,7 +150,7 @@ struct RoomTests {
         world.advance(by: 60)
         #expect(
             try await {
-                for _ in 0..<40 {
+                for _ in 0..<120 {
                     for await state in second.states {
                         if state == .live { return true }
                         break

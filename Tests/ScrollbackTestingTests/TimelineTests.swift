@@ -206,7 +206,7 @@ private struct Screen {
             return nil
         }
         let timeout = Task {
-            try await Task.sleep(for: .seconds(15))
+            try await Task.sleep(for: .seconds(90))
             found.cancel()
         }
         defer { timeout.cancel() }

@@ -184,7 +184,7 @@ struct LocalSearchTests {
             #expect(try await client.search("hello", from: .local).hits.isEmpty)
             try await apply([.head(head(swift, 30)), .page(swift, page(swift, 1...30))], to: client)
             #expect(try await client.core.store.read { try $0.unindexedCount() } > 0)
-            for _ in 0..<100 where try await client.core.store.read({ try $0.unindexedCount() }) > 0 {
+            for _ in 0..<600 where try await client.core.store.read({ try $0.unindexedCount() }) > 0 {
                 try await Task.sleep(for: .milliseconds(100))
             }
             #expect(try await client.core.store.read { try $0.unindexedCount() } == 0)

@@ -10,7 +10,7 @@ struct Poll: CustomContent {
 }
 
 /// The articles on sending, and on changing what was sent.
-@Suite("Examples: sending and changing")
+@Suite("Examples: sending and changing", .timeLimit(.minutes(10)))
 struct SendingSnippets {
     func follow(chat: Conversation, show: Show<String>) async throws {
         let sending = try await chat.send(.text("hello @bob"), mentioning: .users(["bob"]))

@@ -216,10 +216,10 @@ struct NIMSnippets {
         try await readAll(client: stage.alice)
         #expect(try await eventually { try await stage.alice.recents.view().totalUnread == 0 })
         let reading = Task { try await read(client: stage.alice, open: stage.chat) }
-        _ = try await stage.bobsChat.send(.text("4")).delivered()
         let direct = stage.bob.conversation(.direct("alice"))
         #expect(
             try await eventually {
+                _ = try await stage.bobsChat.send(.text("4")).delivered()
                 _ = try await direct.send(.text("here too")).delivered()
                 let there = try await stage.alice.conversation(.direct("bob")).recent()
                 let here = try await stage.chat.recent()

@@ -11,29 +11,41 @@ final class ChangeCenter: Sendable {
         case recents
     }
 
-    private let observers = Mutex<[Int: Observer]>([:])
-    private let lastObserver = Atomic<Int>(0)
+    private let state = Mutex(State())
 
     private struct Observer {
         var subject: Subject
         var continuation: AsyncStream<Void>.Continuation
     }
 
+    private struct State {
+        var observers: [Int: Observer] = [:]
+        var lastObserver = 0
+        var hasEnded = false
+    }
+
     /// One element for each change, the first at once.
     func changes(of subject: Subject) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let id = lastObserver.wrappingAdd(1, ordering: .relaxed).newValue
-        observers.withLock { $0[id] = Observer(subject: subject, continuation: continuation) }
+        let (id, hasEnded) = state.withLock { state in
+            state.lastObserver += 1
+            if !state.hasEnded {
+                state.observers[state.lastObserver] = Observer(subject: subject, continuation: continuation)
+            }
+            return (state.lastObserver, state.hasEnded)
+        }
         continuation.onTermination = { [weak self] _ in
-            self?.observers.withLock { _ = $0.removeValue(forKey: id) }
+            self?.state.withLock { _ = $0.observers.removeValue(forKey: id) }
         }
         continuation.yield()
+        // Nothing changes any more.
+        if hasEnded { continuation.finish() }
         return stream
     }
 
     func changed(_ conversations: Set<ConversationID>) {
-        let concerned = observers.withLock { observers in
-            observers.values.filter { observer in
+        let concerned = state.withLock { state in
+            state.observers.values.filter { observer in
                 switch observer.subject {
                 case .conversation(let id): conversations.contains(id)
                 case .recents: true
@@ -45,19 +57,19 @@ final class ChangeCenter: Sendable {
 
     /// Any conversation may be concerned: all were read, or somebody has another name or picture.
     func changedAnything() {
-        for observer in observers.withLock({ Array($0.values) }) { observer.continuation.yield() }
+        for observer in state.withLock({ Array($0.observers.values) }) { observer.continuation.yield() }
     }
 
     /// Nothing changed but how a conversation is looked at.
     func changed(only conversation: ConversationID) {
-        let concerned = observers.withLock { $0.values.filter { $0.subject == .conversation(conversation) } }
+        let concerned = state.withLock { $0.observers.values.filter { $0.subject == .conversation(conversation) } }
         for observer in concerned { observer.continuation.yield() }
     }
 
     func end() {
-        let all = observers.withLock { observers in
-            defer { observers = [:] }
-            return Array(observers.values)
+        let all = state.withLock { state in
+            defer { (state.observers, state.hasEnded) = ([:], true) }
+            return Array(state.observers.values)
         }
         for observer in all { observer.continuation.finish() }
     }

@@ -36,7 +36,7 @@ package final class ClientCore: Sendable {
     let files: LocalFiles
     let workshop: AttachmentWorkshop
     package let uploads = Uploads()
-    let downloads = Downloads()
+    package let downloads = Downloads()
     /// How much of a file is handed over at a time.
     let uploadPiece: Int
     let sharesPresence: Bool

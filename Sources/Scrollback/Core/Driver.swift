@@ -182,8 +182,10 @@ final class Driver {
             core.uploads.ended(id)
             await perform(outbox.uploaded(id, result, now: now, using: &generator))
         case .retry(let id, let reply):
-            reply(.success(outbox[id] != nil))
+            let waits = outbox[id] != nil
             await perform(outbox.retry(id, now: now))
+            // Whoever asks next finds it waiting, and no more failed.
+            reply(.success(waits))
         case .cancel(let id, let reply):
             let result: Result<Outbox.Cancellation, ChatError>
             do throws(ChatError) {

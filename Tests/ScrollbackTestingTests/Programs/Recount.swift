@@ -224,6 +224,8 @@ struct Recount {
                 name(place), ConversationSettings(retention: .some(.days(1))), by: admin, completion: $1)
         }
         world.advance(by: Double(number(1...30)) * 3600)
+        // No hour turns between the two looks at the clock.
+        if world.now.timeIntervalSince1970.truncatingRemainder(dividingBy: 3600) > 3580 { world.advance(by: 30) }
         let cutoff = Timetoken(
             Date(timeIntervalSince1970: ((world.now.timeIntervalSince1970 - 86_400) / 3600).rounded(.down) * 3600))
         try await world.engine.expire()

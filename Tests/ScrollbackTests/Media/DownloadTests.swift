@@ -167,6 +167,7 @@ struct DownloadTests {
             return Self.piece([1, 2, 3, 4], at: offset)
         } _: { client async throws in
             let callers = (0..<2).map { _ in Task { try await client.media.file(for: file) } }
+            while client.core.downloads.waiting(for: file.key) < 2 { await Task.yield() }
             while door.asked.withLock({ $0 }) == 0 { await Task.yield() }
             for caller in callers {
                 #expect(door.cancelled.withLock { $0 } == 0)

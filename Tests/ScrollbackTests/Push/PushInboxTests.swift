@@ -68,7 +68,7 @@ struct PushInboxTests {
         #expect(try await pushed(client) == [.group("one")])
         try inbox.put(push(1, in: .direct("bob")))
         await client.setActive(true)
-        for _ in 0..<500 where try await pushed(client).count < 2 { try await Task.sleep(for: .milliseconds(10)) }
+        for _ in 0..<6_000 where try await pushed(client).count < 2 { try await Task.sleep(for: .milliseconds(10)) }
         #expect(try await pushed(client) == [.direct("bob"), .group("one")])
         await client.close()
     }
