@@ -85,6 +85,6 @@ struct DamageTests {
         let start = ContinuousClock.now
         let header = try PictureFile(file).header
         #expect(header.isComplete && header.profile.isEmpty)
-        #expect(ContinuousClock.now - start < .seconds(15))
+        #expect(ContinuousClock.now - start < .seconds(5))
     }
 }

@@ -44,7 +44,7 @@ struct MannersTests {
         world.goOffline("alice")
         #expect(
             try await {
-                for _ in 0..<600 {
+                for _ in 0..<90 {
                     if await typists(his) == [] { return true }
                     try await Task.sleep(for: .milliseconds(100))
                 }
@@ -62,7 +62,7 @@ struct MannersTests {
         #expect(try await eventually { world.requests(of: "alice")["typing"] == 1 })
         #expect(
             try await {
-                for _ in 0..<600 {
+                for _ in 0..<80 {
                     if world.requests(of: "alice")["typing"] == 2 { return true }
                     try await Task.sleep(for: .milliseconds(100))
                 }

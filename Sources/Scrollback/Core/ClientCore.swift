@@ -36,7 +36,7 @@ package final class ClientCore: Sendable {
     let files: LocalFiles
     let workshop: AttachmentWorkshop
     package let uploads = Uploads()
-    package let downloads = Downloads()
+    let downloads = Downloads()
     /// How much of a file is handed over at a time.
     let uploadPiece: Int
     let sharesPresence: Bool

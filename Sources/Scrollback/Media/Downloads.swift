@@ -3,7 +3,7 @@ import ScrollbackModel
 import Synchronization
 
 /// Fetches files, each once however many ask, in pieces that stay.
-package final class Downloads: Sendable {
+final class Downloads: Sendable {
     private let state = Mutex(State())
 
     private struct State {
@@ -75,9 +75,6 @@ package final class Downloads: Sendable {
             if fetch.waiting == 0 { fetch.task.cancel() }
         }
     }
-
-    /// How many wait for a file.
-    package func waiting(for key: String) -> Int { state.withLock { $0.running[key]?.waiting ?? 0 } }
 
     /// From now until it is there whole, or could not be fetched; at once where it is there already.
     func progress(of key: String, size: Int64?, _ core: ClientCore) -> AsyncStream<Double> {

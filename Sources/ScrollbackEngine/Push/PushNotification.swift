@@ -60,6 +60,8 @@ package protocol PushGateway: Sendable {
     /// - Throws: `invalid-parameter` naming what is missing or wrong.
     func check(_ credentials: RawJSON, for service: PushService) throws(ChatError)
 
-    /// Hands over one push; never throws, and returns within a minute: half of one is a request's, the other its turn's.
+    /// Hands over one push; never throws.
+    ///
+    /// A request takes half a minute at most; it may have to wait for its turn, to ask for a token first, or to ask again.
     func send(_ notification: PushNotification, with credentials: RawJSON) async -> PushOutcome
 }

@@ -26,7 +26,7 @@ struct PushLedger {
     /// How long before a kill what was not written down by then may have been taken: each push takes half a minute at most.
     private static let window = 30.0
     /// How long after a kill what was on its way may be taken.
-    private static let delay = 10.0
+    private static let delay = 2.0
 
     /// - Parameters:
     ///   - due: tokens and conversations.
